@@ -1,0 +1,117 @@
+//! Counters of one run: every bound that bites and every frame that is not analysed is counted here
+//! and shown with the results.
+
+/// Declares the counters once: the enum, the names of the `counters` table, and their meaning.
+macro_rules! counters {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+) => {
+        /// What is counted. The names are those of the `counters` table.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(usize)]
+        pub enum Counter { $($(#[doc = $doc])+ $variant,)+ }
+
+        impl Counter {
+            /// Every counter, in the order in which they are shown.
+            pub const ALL: &'static [Counter] = &[$(Counter::$variant,)+];
+
+            /// The name in the `counters` table.
+            pub fn name(self) -> &'static str {
+                match self { $(Counter::$variant => $name,)+ }
+            }
+
+            /// What it counts, in one sentence.
+            pub fn doc(self) -> &'static str {
+                match self { $(Counter::$variant => concat!($($doc),+),)+ }
+            }
+        }
+    };
+}
+
+counters! {
+    /// Frames read from the input.
+    PacketsRead = "packets_read",
+    /// Frames that carried a TCP segment that was analysed.
+    PacketsTcp = "packets_tcp",
+    /// Frames that a capture filter left out.
+    PacketsFiltered = "packets_filtered",
+    /// Frames with a network or transport protocol other than TCP over IP.
+    PacketsNotTcp = "packets_not_tcp",
+    /// Fragments of IP packets: flagged, counted, never guessed at.
+    PacketsFragment = "packets_fragment",
+    /// Frames whose link type is not known.
+    UndecodableLinktype = "undecodable_linktype",
+    /// Frames cut off before the end of the TCP header.
+    UndecodableTruncated = "undecodable_truncated",
+    /// Frames whose headers contradict themselves.
+    UndecodableMalformed = "undecodable_malformed",
+    /// Frames nested in more tunnels than are peeled.
+    UndecodableNesting = "undecodable_nesting",
+    /// Frames seen twice through a mirror port.
+    DuplicateFrames = "duplicate_frames",
+    /// Frames whose time was before that of the frame before them.
+    TimeRegressions = "time_regressions",
+    /// Flows seen.
+    Flows = "flows",
+    /// Halves that moved data.
+    HalvesWithData = "halves_with_data",
+    /// Halves with a verdict.
+    HalvesWithVerdict = "halves_with_verdict",
+    /// Flows of which at least one half has a verdict.
+    FlowsWithVerdict = "flows_with_verdict",
+    /// Payload bytes of all halves.
+    PayloadBytes = "payload_bytes",
+    /// Payload bytes of the halves with a verdict.
+    BytesWithVerdict = "bytes_with_verdict",
+    /// Flows put out of a full flow table before their end.
+    TableEvictions = "table_evictions",
+    /// Segments whose record was dropped since a half had too many outstanding.
+    OutstandingOverflow = "outstanding_overflow",
+    /// Periods that were closed early since a half had too many.
+    PeriodOverflow = "period_overflow",
+    /// Tunnels beyond the number that is told apart.
+    TunnelOverflow = "tunnel_overflow",
+    /// Acknowledgements of data that the capture never showed.
+    CaptureGaps = "capture_gaps",
+    /// Packets that the kernel dropped before the capture saw them.
+    KernelDrops = "kernel_drops",
+}
+
+/// One value per [`Counter`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counters([u64; Counter::ALL.len()]);
+
+impl Default for Counters {
+    fn default() -> Counters {
+        Counters([0; Counter::ALL.len()])
+    }
+}
+
+impl Counters {
+    /// Adds one.
+    #[inline]
+    pub fn count(&mut self, counter: Counter) {
+        self.add(counter, 1);
+    }
+
+    /// Adds `n`.
+    #[inline]
+    pub fn add(&mut self, counter: Counter, n: u64) {
+        self.0[counter as usize] += n;
+    }
+
+    /// The present value.
+    pub fn value(&self, counter: Counter) -> u64 {
+        self.0[counter as usize]
+    }
+
+    /// Adds the values of another run or worker.
+    pub fn merge(&mut self, other: &Counters) {
+        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
+            *mine += theirs;
+        }
+    }
+
+    /// Every counter with its value.
+    pub fn iter(&self) -> impl Iterator<Item = (Counter, u64)> + '_ {
+        Counter::ALL.iter().map(|&counter| (counter, self.value(counter)))
+    }
+}

@@ -1,0 +1,11 @@
+//! The pure part of tcpwhy: bytes become segments, segments become flows, flows become scores,
+//! verdicts and Arrow record batches.
+//!
+//! Nothing here reads a clock, opens a file or a socket, or starts a thread. Time comes in with the
+//! packets. Start reading at [`pipeline`], which is the main path.
+
+pub mod counter;
+pub mod pipeline;
+pub mod record;
+pub mod units;
+pub mod wire;

@@ -1,0 +1,158 @@
+//! Column types, and the macro that turns a struct into a group of columns.
+
+use crate::units::Nanos;
+use arrow_array::ArrayRef;
+use arrow_array::builder::{
+    ArrayBuilder, BooleanBuilder, Float64Builder, Int32Builder, Int64Builder, StringBuilder,
+    UInt8Builder, UInt16Builder, UInt32Builder, UInt64Builder,
+};
+use arrow_schema::{DataType, Field};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// A value that fits into a column. `Option` makes the column nullable.
+pub trait Cell {
+    /// The Arrow builder of the column.
+    type Builder: ArrayBuilder + Default;
+    /// The Arrow type of the column.
+    const TYPE: DataType;
+    /// Whether the column may hold NULL.
+    const NULLABLE: bool = false;
+    /// Adds this value.
+    fn append(self, builder: &mut Self::Builder);
+    /// Adds a NULL.
+    fn append_null(builder: &mut Self::Builder);
+}
+
+macro_rules! primitive_cells {
+    ($($rust:ty => $builder:ty, $arrow:ident;)+) => {$(
+        impl Cell for $rust {
+            type Builder = $builder;
+            const TYPE: DataType = DataType::$arrow;
+            fn append(self, builder: &mut $builder) { builder.append_value(self); }
+            fn append_null(builder: &mut $builder) { builder.append_null(); }
+        }
+    )+};
+}
+
+primitive_cells! {
+    bool => BooleanBuilder, Boolean;
+    u8 => UInt8Builder, UInt8;
+    u16 => UInt16Builder, UInt16;
+    u32 => UInt32Builder, UInt32;
+    u64 => UInt64Builder, UInt64;
+    i32 => Int32Builder, Int32;
+    i64 => Int64Builder, Int64;
+    f64 => Float64Builder, Float64;
+    String => StringBuilder, Utf8;
+    &'static str => StringBuilder, Utf8;
+}
+
+impl Cell for Nanos {
+    type Builder = Int64Builder;
+    const TYPE: DataType = DataType::Int64;
+    fn append(self, builder: &mut Int64Builder) {
+        builder.append_value(self.0);
+    }
+    fn append_null(builder: &mut Int64Builder) {
+        builder.append_null();
+    }
+}
+
+impl Cell for IpAddr {
+    type Builder = StringBuilder;
+    const TYPE: DataType = DataType::Utf8;
+    fn append(self, builder: &mut StringBuilder) {
+        use std::fmt::Write;
+        write!(builder, "{self}").expect("a string builder takes any text");
+        builder.append_value("");
+    }
+    fn append_null(builder: &mut StringBuilder) {
+        builder.append_null();
+    }
+}
+
+impl<T: Cell> Cell for Option<T> {
+    type Builder = T::Builder;
+    const TYPE: DataType = T::TYPE;
+    const NULLABLE: bool = true;
+    fn append(self, builder: &mut T::Builder) {
+        match self {
+            Some(value) => value.append(builder),
+            None => T::append_null(builder),
+        }
+    }
+    fn append_null(builder: &mut T::Builder) {
+        T::append_null(builder);
+    }
+}
+
+/// A group of columns: a struct made by [`columns!`], or a pair of groups.
+pub trait Columns {
+    /// The Arrow builders of the group.
+    type Builder: Default;
+    /// Adds the fields, each with its meaning as metadata `doc`.
+    fn fields(fields: &mut Vec<Field>);
+    /// Adds one row.
+    fn append(self, builder: &mut Self::Builder);
+    /// Moves the rows out of the builders.
+    fn finish(builder: &mut Self::Builder, arrays: &mut Vec<ArrayRef>);
+}
+
+impl<A: Columns, B: Columns> Columns for (A, B) {
+    type Builder = (A::Builder, B::Builder);
+    fn fields(fields: &mut Vec<Field>) {
+        A::fields(fields);
+        B::fields(fields);
+    }
+    fn append(self, builder: &mut Self::Builder) {
+        self.0.append(&mut builder.0);
+        self.1.append(&mut builder.1);
+    }
+    fn finish(builder: &mut Self::Builder, arrays: &mut Vec<ArrayRef>) {
+        A::finish(&mut builder.0, arrays);
+        B::finish(&mut builder.1, arrays);
+    }
+}
+
+/// The field of a column of cells of type `T`.
+pub fn field<T: Cell>(name: &str, doc: &str) -> Field {
+    let doc = doc.trim().to_owned();
+    Field::new(name, T::TYPE, T::NULLABLE).with_metadata([("doc".to_owned(), doc)])
+}
+
+/// Finishes one builder.
+pub fn finish(builder: &mut impl ArrayBuilder) -> ArrayRef {
+    Arc::new(builder.finish())
+}
+
+/// Declares a struct whose fields are columns; the doc comment of a field is its documentation in
+/// the schema.
+#[macro_export]
+macro_rules! columns {
+    ($(#[$meta:meta])* pub struct $name:ident / $builder:ident {
+        $($(#[doc = $doc:literal])+ $field:ident: $type:ty,)+
+    }) => {
+        $(#[$meta])*
+        pub struct $name { $($(#[doc = $doc])+ pub $field: $type,)+ }
+
+        #[doc = concat!("The Arrow builders of [`", stringify!($name), "`].")]
+        #[derive(Default)]
+        pub struct $builder { $($field: <$type as $crate::record::Cell>::Builder,)+ }
+
+        impl $crate::record::Columns for $name {
+            type Builder = $builder;
+            fn fields(fields: &mut Vec<arrow_schema::Field>) {
+                $(fields.push($crate::record::field::<$type>(
+                    stringify!($field), concat!($($doc),+),
+                ));)+
+            }
+            fn append(self, builder: &mut $builder) {
+                $(<$type as $crate::record::Cell>::append(self.$field, &mut builder.$field);)+
+            }
+            fn finish(builder: &mut $builder, arrays: &mut Vec<arrow_array::ArrayRef>) {
+                $(arrays.push($crate::record::finish(&mut builder.$field));)+
+            }
+        }
+    };
+}

@@ -1,0 +1,62 @@
+//! Rows to Arrow. A table is a tuple of column groups; a column is declared once, with its type and
+//! its meaning, and the schema, the builders and the reference documentation follow from that.
+
+mod column;
+mod tables;
+
+pub use column::{Cell, Columns, field, finish};
+pub use tables::*;
+
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{Field, Schema};
+use std::sync::Arc;
+
+/// Rows of one table on their way into record batches.
+pub struct Batches<R: Columns> {
+    schema: Arc<Schema>,
+    builder: R::Builder,
+    rows: usize,
+}
+
+impl<R: Columns> Default for Batches<R> {
+    fn default() -> Self {
+        Batches { schema: schema::<R>(), builder: R::Builder::default(), rows: 0 }
+    }
+}
+
+impl<R: Columns> Batches<R> {
+    /// Adds a row.
+    pub fn push(&mut self, row: R) {
+        row.append(&mut self.builder);
+        self.rows += 1;
+    }
+
+    /// How many rows wait.
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether no row waits.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// The waiting rows as one batch; `None` when there are none.
+    pub fn take(&mut self) -> Option<RecordBatch> {
+        if self.is_empty() {
+            return None;
+        }
+        self.rows = 0;
+        let mut arrays: Vec<ArrayRef> = Vec::new();
+        R::finish(&mut self.builder, &mut arrays);
+        let batch = RecordBatch::try_new(self.schema.clone(), arrays);
+        Some(batch.expect("builders and schema come from one declaration"))
+    }
+}
+
+/// The Arrow schema of a row type.
+pub fn schema<R: Columns>() -> Arc<Schema> {
+    let mut fields: Vec<Field> = Vec::new();
+    R::fields(&mut fields);
+    Arc::new(Schema::new(fields))
+}

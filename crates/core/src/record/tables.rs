@@ -1,0 +1,294 @@
+//! The tables: a fixed contract. Columns may be added, never renamed.
+
+use crate::columns;
+use crate::units::Nanos;
+use std::net::IpAddr;
+
+/// One row per half, at its end or at expiry.
+pub type FlowRow = (FlowFacts, Verdict);
+/// One row per half and periodic calculation.
+pub type IntervalRow = (IntervalFacts, Verdict);
+/// One row per half and period.
+pub type PeriodRow = (PeriodFacts, Verdict);
+
+columns! {
+    /// What was measured of a half.
+    #[derive(Clone, Debug)]
+    pub struct FlowFacts / FlowFactsBuilder {
+        /// Identifier of the flow, the same for both halves and in every run over the same packets.
+        flow_id: u64,
+        /// `orig` when the data sender opened the connection, else `resp`.
+        direction: &'static str,
+        /// Community ID version 1 of the flow.
+        community_id: String,
+        /// Address of the data sender.
+        src: IpAddr,
+        /// Port of the data sender.
+        src_port: u16,
+        /// Address of the data receiver.
+        dst: IpAddr,
+        /// Port of the data receiver.
+        dst_port: u16,
+        /// The tunnel in which the flow ran; NULL outside any.
+        tunnel: Option<String>,
+        /// Position in the input of the first frame of the flow, from 1.
+        first_frame: u64,
+        /// Time of the first segment of the flow in ns since the epoch.
+        start_ns: Nanos,
+        /// Time of the last segment of the flow in ns since the epoch.
+        end_ns: Nanos,
+        /// Outcome of the connection in Zeek's terms (S0, S1, SF, REJ, RSTO, OTH, ...).
+        conn_state: &'static str,
+        /// Whether the whole three-way handshake was seen.
+        handshake_seen: bool,
+        /// Segments that this half sent.
+        packets: u64,
+        /// Segments with payload, super-packets counted as the packets they stand for.
+        data_packets: u64,
+        /// Bytes on the wire, link layer included.
+        wire_bytes: u64,
+        /// Payload bytes, retransmissions included, duplicate frames not.
+        payload_bytes: u64,
+        /// Payload bytes counted once.
+        unique_bytes: u64,
+        /// Payload bytes sent again, spurious retransmissions included.
+        retransmitted_bytes: u64,
+        /// Payload bytes of retransmissions that proved unneeded (DSACK, Eifel, or acknowledged before).
+        spurious_bytes: u64,
+        /// Segments that arrived late without having been sent again.
+        reordered_packets: u64,
+        /// Frames seen twice through a mirror port.
+        duplicate_frames: u64,
+        /// Loss episodes: losses more than a round trip apart.
+        loss_events: u64,
+        /// Retransmission timeouts.
+        rto_events: u64,
+        /// Fast retransmissions.
+        fast_retransmissions: u64,
+        /// Tail loss probes.
+        tlp_events: u64,
+        /// Times the receiver closed its window.
+        zero_window_events: u64,
+        /// Zero-window probes.
+        zero_window_probes: u64,
+        /// Keep-alive segments.
+        keep_alives: u64,
+        /// Duplicate acknowledgements that this half received (RFC 5681 section 2).
+        duplicate_acks: u64,
+        /// MSS option that limits this half in bytes; NULL when its SYN was not seen.
+        mss_option: Option<u16>,
+        /// Payload bytes of a full segment.
+        effective_mss: Option<u32>,
+        /// Shift of the window that limits this half; 0 when scaling is off, NULL when unknown.
+        window_scale: Option<u8>,
+        /// How the window scale is known: `handshake`, `inferred`, or NULL.
+        window_scale_source: Option<&'static str>,
+        /// Where the capture was made: 0 at the data sender, 1 at the receiver; NULL when unknown.
+        position: Option<f64>,
+        /// Round-trip time of the handshake in ns.
+        handshake_rtt_ns: Option<Nanos>,
+        /// Smallest round-trip time in ns.
+        rtt_min_ns: Option<Nanos>,
+        /// Mean round-trip time in ns.
+        rtt_mean_ns: Option<Nanos>,
+        /// Largest round-trip time in ns.
+        rtt_max_ns: Option<Nanos>,
+        /// Round-trip time samples.
+        rtt_samples: u64,
+        /// Largest flight size in bytes, as the sender saw it.
+        flight_size_max: Option<u64>,
+        /// Largest receiver window in bytes.
+        rwnd_max: Option<u64>,
+        /// Payload bit/s from first to last data packet, retransmissions included.
+        throughput_bps: Option<f64>,
+        /// Unique payload bit/s from first to last data packet.
+        goodput_bps: Option<f64>,
+        /// Capacity of the path in bit/s of IP packets.
+        capacity_bps: Option<f64>,
+        /// How the capacity was found, or why it is NULL.
+        capacity_method: Option<&'static str>,
+        /// A lower bound of the capacity in bit/s.
+        capacity_lower_bps: Option<f64>,
+        /// An upper bound of the capacity in bit/s.
+        capacity_upper_bps: Option<f64>,
+        /// Whether super-packets of segmentation or receive offload were seen.
+        offload_seen: bool,
+        /// Bytes acknowledged that the capture never showed.
+        missed_bytes: u64,
+    }
+}
+
+columns! {
+    /// What was measured of a half in one periodic calculation.
+    #[derive(Clone, Debug)]
+    pub struct IntervalFacts / IntervalFactsBuilder {
+        /// Identifier of the flow.
+        flow_id: u64,
+        /// `orig` or `resp`.
+        direction: &'static str,
+        /// Address of the data sender.
+        src: IpAddr,
+        /// Port of the data sender.
+        src_port: u16,
+        /// Address of the data receiver.
+        dst: IpAddr,
+        /// Port of the data receiver.
+        dst_port: u16,
+        /// Begin of the interval in ns since the epoch.
+        start_ns: Nanos,
+        /// End of the interval in ns since the epoch.
+        end_ns: Nanos,
+        /// `ALP`, `STP` or `BTP`: the kind of period that filled most of the interval.
+        period_kind: &'static str,
+        /// Segments with payload.
+        data_packets: u64,
+        /// Payload bytes counted once.
+        unique_bytes: u64,
+        /// Payload bytes sent again.
+        retransmitted_bytes: u64,
+        /// Payload bit/s, retransmissions included.
+        throughput_bps: Option<f64>,
+        /// Unique payload bit/s.
+        goodput_bps: Option<f64>,
+        /// Capacity of the path in bit/s of IP packets, as known at the end of the interval.
+        capacity_bps: Option<f64>,
+        /// Mean round-trip time in ns.
+        rtt_mean_ns: Option<Nanos>,
+        /// Largest flight size in bytes.
+        flight_size_max: Option<u64>,
+        /// Smallest receiver window in bytes.
+        rwnd_min: Option<u64>,
+    }
+}
+
+columns! {
+    /// What was measured of a half in one period (Siekkinen et al. 2007: Isolate, then Merge).
+    #[derive(Clone, Debug)]
+    pub struct PeriodFacts / PeriodFactsBuilder {
+        /// Identifier of the flow.
+        flow_id: u64,
+        /// `orig` or `resp`.
+        direction: &'static str,
+        /// Address of the data sender.
+        src: IpAddr,
+        /// Port of the data sender.
+        src_port: u16,
+        /// Address of the data receiver.
+        dst: IpAddr,
+        /// Port of the data receiver.
+        dst_port: u16,
+        /// `ALP`, `STP` or `BTP`.
+        kind: &'static str,
+        /// Begin of the period in ns since the epoch.
+        start_ns: Nanos,
+        /// End of the period in ns since the epoch.
+        end_ns: Nanos,
+        /// Segments with payload.
+        data_packets: u64,
+        /// Payload bytes counted once.
+        unique_bytes: u64,
+        /// Payload bytes sent again.
+        retransmitted_bytes: u64,
+        /// Payload bit/s, retransmissions included.
+        throughput_bps: Option<f64>,
+        /// Mean round-trip time in ns.
+        rtt_mean_ns: Option<Nanos>,
+        /// How many periods Merge joined into this one.
+        merged_periods: u32,
+    }
+}
+
+columns! {
+    /// What limited it, and how that is known. Shared by `flows`, `intervals` and `periods`.
+    #[derive(Clone, Debug, Default)]
+    pub struct Verdict / VerdictBuilder {
+        /// 1 - throughput / capacity (Siekkinen et al. 2008).
+        dispersion_score: Option<f64>,
+        /// Bytes sent again / bytes sent.
+        retransmission_score: Option<f64>,
+        /// Share of data packets sent within 3 MSS of the receiver window.
+        rwnd_score: Option<f64>,
+        /// 1 - (window in packets - 1) * MSS / (capacity * RTT).
+        burstiness_score: Option<f64>,
+        /// Mean of the largest inter-arrival times / RTT: burstiness as measured.
+        burstiness_measured: Option<f64>,
+        /// Burstiness as the published prototype computed it, window in bits; with --compat seed.
+        burstiness_seed: Option<f64>,
+        /// Retransmission as the published prototype computed it; with --compat seed.
+        retransmission_seed: Option<f64>,
+        /// The answer of the paper's decision tree; NULL for a short transfer period.
+        limitation_siekkinen: Option<&'static str>,
+        /// What limited it.
+        limitation: Option<&'static str>,
+        /// The limitation refined.
+        cause: Option<&'static str>,
+        /// `high`, `medium` or `low`.
+        confidence: Option<&'static str>,
+        /// Why there is no limitation, or which score is missing.
+        null_reason: Option<String>,
+        /// Whether a standing queue was seen.
+        bufferbloat: Option<bool>,
+        /// Share of the time in which the application had nothing to send.
+        share_application: Option<f64>,
+        /// Share of the time in which the receiver window held the sender back.
+        share_receiver_window: Option<f64>,
+        /// Share of the time in which the network or congestion control held the sender back.
+        share_network: Option<f64>,
+        /// Share of the time spent in loss recovery.
+        share_recovery: Option<f64>,
+        /// Predicted throughput in bit/s with this limitation removed.
+        headroom_bps: Option<f64>,
+        /// What would limit next.
+        next_limitation: Option<&'static str>,
+        /// The numbers that decided, as a sentence.
+        evidence: Option<String>,
+        /// What to change, where, to which value.
+        remedy: Option<String>,
+    }
+}
+
+columns! {
+    /// A segment of a chosen flow.
+    #[derive(Clone, Debug)]
+    pub struct SegmentRow / SegmentRowBuilder {
+        /// Identifier of the flow.
+        flow_id: u64,
+        /// `orig` or `resp`.
+        direction: &'static str,
+        /// Position of the frame in the input, from 1.
+        frame: u64,
+        /// Time in ns since the epoch.
+        ts_ns: Nanos,
+        /// Relative sequence number of the first byte.
+        seq_start: i64,
+        /// Relative sequence number after the last byte.
+        seq_end: i64,
+        /// Relative acknowledgement number.
+        ack: Option<i64>,
+        /// Window that this segment advertises in bytes, scaled.
+        rwnd: Option<u64>,
+        /// Flight size in bytes after this segment.
+        flight_size: Option<u64>,
+        /// What it was: new, a kind of retransmission, reordered, probe, ack, ...
+        kind: &'static str,
+        /// What proves the kind: the rule, and the frames.
+        proof: Option<String>,
+        /// SACK blocks as `left-right` in relative numbers, separated by spaces.
+        sack: Option<String>,
+        /// TCP flags as letters.
+        flags: String,
+        /// ECN field of the IP header.
+        ecn: u8,
+    }
+}
+
+columns! {
+    /// One counter of one run.
+    #[derive(Clone, Debug)]
+    pub struct CounterRow / CounterRowBuilder {
+        /// Name of the counter.
+        name: &'static str,
+        /// Its value.
+        value: u64,
+    }
+}

@@ -1,0 +1,170 @@
+//! Quantities that the field confuses, as types that cannot be.
+
+use std::ops::{Add, AddAssign, Sub};
+
+/// A point or a span of time in nanoseconds. As a point: since the Unix epoch in a capture, since
+/// the start in a simulation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Nanos(pub i64);
+
+impl Nanos {
+    /// The largest representable time.
+    pub const MAX: Nanos = Nanos(i64::MAX);
+    /// One second.
+    pub const SECOND: Nanos = Nanos(1_000_000_000);
+    /// One millisecond.
+    pub const MILLISECOND: Nanos = Nanos(1_000_000);
+
+    /// A span of `s` seconds, rounded to the nearest nanosecond.
+    pub fn from_secs_f64(s: f64) -> Nanos {
+        Nanos((s * 1e9).round() as i64)
+    }
+
+    /// A span of `ms` milliseconds.
+    pub const fn from_millis(ms: i64) -> Nanos {
+        Nanos(ms * 1_000_000)
+    }
+
+    /// A span of `us` microseconds.
+    pub const fn from_micros(us: i64) -> Nanos {
+        Nanos(us * 1_000)
+    }
+
+    /// This span in seconds.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// The difference to `earlier`, or zero if that lies in the future.
+    pub fn since(self, earlier: Nanos) -> Nanos {
+        Nanos(self.0.saturating_sub(earlier.0).max(0))
+    }
+}
+
+impl Add for Nanos {
+    type Output = Nanos;
+    fn add(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Nanos {
+    fn add_assign(&mut self, other: Nanos) {
+        *self = *self + other;
+    }
+}
+
+impl Sub for Nanos {
+    type Output = Nanos;
+    fn sub(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_sub(other.0))
+    }
+}
+
+/// A rate in bits per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct BitRate(pub f64);
+
+impl BitRate {
+    /// The rate that moves `bytes` in `span`; `None` when the span is not positive.
+    pub fn of(bytes: u64, span: Nanos) -> Option<BitRate> {
+        (span.0 > 0).then(|| BitRate(bytes as f64 * 8e9 / span.0 as f64))
+    }
+
+    /// The time that `bytes` take at this rate, rounded to the nearest nanosecond.
+    pub fn time_for(self, bytes: u64) -> Nanos {
+        Nanos((bytes as f64 * 8e9 / self.0).round() as i64)
+    }
+}
+
+/// A 32-bit sequence number. It wraps, so it has no order, only a signed distance
+/// (RFC 9293 section 3.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Seq(pub u32);
+
+impl Seq {
+    /// The signed distance from `other` to `self`, within half the sequence space.
+    pub fn distance(self, other: Seq) -> i32 {
+        self.0.wrapping_sub(other.0) as i32
+    }
+
+    /// Whether `self` comes before `other`.
+    pub fn precedes(self, other: Seq) -> bool {
+        self.distance(other) < 0
+    }
+}
+
+impl Add<u32> for Seq {
+    type Output = Seq;
+    fn add(self, bytes: u32) -> Seq {
+        Seq(self.0.wrapping_add(bytes))
+    }
+}
+
+/// Widens 32-bit sequence numbers of one direction to 64 bits, so that a flow of more than 4 GiB
+/// keeps counting. Sequence number `origin` becomes [`Unwrap::BASE`].
+#[derive(Clone, Copy, Debug)]
+pub struct Unwrap {
+    last: u64,
+}
+
+impl Unwrap {
+    /// Where counting starts: room below for segments that are older than the first one seen.
+    pub const BASE: u64 = 1 << 32;
+
+    /// Starts at `origin`, usually the initial sequence number.
+    pub fn new(origin: Seq) -> Unwrap {
+        // Congruent to the 32-bit number modulo 2^32, so that widening is one subtraction.
+        Unwrap { last: Unwrap::BASE + u64::from(origin.0) }
+    }
+
+    /// The 64-bit number nearest to the last one widened that is congruent to `seq`.
+    pub fn widen(&mut self, seq: Seq) -> u64 {
+        let wide = self.peek(seq);
+        if wide > self.last {
+            self.last = wide;
+        }
+        wide
+    }
+
+    /// Like [`Unwrap::widen`] without moving the reference point.
+    pub fn peek(&self, seq: Seq) -> u64 {
+        let delta = i64::from(seq.distance(Seq(self.last as u32)));
+        self.last.saturating_add_signed(delta)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequence_numbers_wrap() {
+        assert!(Seq(u32::MAX).precedes(Seq(0)));
+        assert!(!Seq(0).precedes(Seq(u32::MAX)));
+        assert_eq!(Seq(u32::MAX) + 2, Seq(1));
+    }
+
+    #[test]
+    fn unwrapping_survives_many_wraps_and_old_segments() {
+        let mut unwrap = Unwrap::new(Seq(4_000_000_000));
+        let first = unwrap.widen(Seq(4_000_000_000));
+        let mut wide = first;
+        for step in 1..100u64 {
+            let next = unwrap.widen(Seq(4_000_000_000u32.wrapping_add((step * 1_000_000_000) as u32)));
+            assert_eq!(next - wide, 1_000_000_000);
+            wide = next;
+        }
+        let old = unwrap.widen(Seq((wide - 1460) as u32));
+        assert_eq!(wide - old, 1460);
+        assert_eq!(unwrap.peek(Seq(wide as u32)), wide);
+    }
+
+    #[test]
+    fn rates_and_times_agree() {
+        let rate = BitRate::of(1_250_000, Nanos::SECOND).unwrap();
+        assert_eq!(rate, BitRate(1e7));
+        assert_eq!(rate.time_for(1250), Nanos::from_millis(1));
+        assert_eq!(BitRate::of(1, Nanos(0)), None);
+    }
+}

@@ -1,0 +1,2 @@
+//! Everything of tcpwhy that touches the world: files, capture rings, sockets. It decides nothing
+//! about TCP.

@@ -1,0 +1,59 @@
+//! What travels: packets with as much of a header as the path and the endpoints look at.
+
+use tcpwhy_core::units::Seq;
+
+/// A packet on a path. The path looks only at these fields; the simulator carries a TCP header as
+/// the body, the emulator the bytes of a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packet<B> {
+    /// Unique within a run, in the order of sending; it names the packet in logs of drops.
+    pub id: u64,
+    /// Which flow it belongs to: what fair queues and per-flow statistics tell apart.
+    pub flow: u32,
+    /// Length on the wire in bytes, as links and queues count it.
+    pub wire_bytes: u32,
+    /// ECN field (RFC 3168); elements may set it to `Ce`.
+    pub ecn: Ecn,
+    /// The rest.
+    pub body: B,
+}
+
+/// ECN codepoints (RFC 3168 section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Ecn {
+    /// Not ECN-capable transport.
+    #[default]
+    NotEct = 0,
+    /// ECN-capable, ECT(1).
+    Ect1 = 1,
+    /// ECN-capable, ECT(0).
+    Ect0 = 2,
+    /// Congestion experienced.
+    Ce = 3,
+}
+
+/// A TCP header as it is on the wire: 32-bit numbers, raw window.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TcpHeader {
+    /// Sequence number.
+    pub seq: Seq,
+    /// Acknowledgement number.
+    pub ack: Seq,
+    /// TCP flags, [`tcpwhy_core::wire::flags`].
+    pub flags: u16,
+    /// Window field, unscaled.
+    pub window_raw: u16,
+    /// Payload bytes.
+    pub payload_bytes: u32,
+    /// MSS option.
+    pub mss: Option<u16>,
+    /// Window scale option.
+    pub window_scale: Option<u8>,
+    /// SACK permitted option.
+    pub sack_permitted: bool,
+    /// Timestamps option: tsval, tsecr.
+    pub timestamps: Option<(u32, u32)>,
+    /// SACK blocks, most recent first; the first may be a DSACK (RFC 2883).
+    pub sack: Vec<(Seq, Seq)>,
+}

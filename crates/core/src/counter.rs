@@ -73,7 +73,9 @@ counters! {
     PacketsWithoutTime = "packets_without_time",
     /// Frames in tunnels beyond the number that is told apart.
     TunnelOverflow = "tunnel_overflow",
-    /// Acknowledgements of data that the capture never showed.
+    /// Segments whose numbers lie further away than any window.
+    SegmentsOutOfWindow = "segments_out_of_window",
+    /// Halves with acknowledgements of data that the capture never showed.
     CaptureGaps = "capture_gaps",
     /// Packets that the kernel dropped before the capture saw them.
     KernelDrops = "kernel_drops",

@@ -22,7 +22,7 @@ pub struct Entry {
     /// Low half of the frame number; the flow restores the rest.
     pub frame_low: u32,
     /// TCP flags in the low nine bits, then ECN (2), forward (1).
-    bits: u16,
+    pub(crate) bits: u16,
     /// IPv4 identification.
     pub ip_id: u16,
     /// Window field, unscaled.
@@ -30,9 +30,9 @@ pub struct Entry {
     /// MSS option of a SYN.
     pub mss_option: u16,
     /// IP and TCP headers in bytes.
-    headers_len: u16,
+    pub(crate) headers_len: u16,
     /// Bytes of the frame around the IP packet.
-    link_len: i16,
+    pub(crate) link_len: i16,
     /// Window scale option of a SYN.
     pub window_scale: u8,
     /// [`marks`] of the segment.

@@ -35,6 +35,9 @@ pub struct Half {
     last_new: Option<Nanos>,
     drained: Option<Nanos>,
     scale_evidence: ScaleEvidence,
+    seed_highest: Option<u32>,
+    seed_again_bytes: u64,
+    seed_new_bytes: u64,
 }
 
 /// Counts of a half from its begin to its end.
@@ -361,6 +364,29 @@ impl Half {
         if let Some(unwrap) = &self.unwrap {
             self.ledger.fin(unwrap.peek(entry.seq + entry.payload_len));
         }
+    }
+
+    /// IP and TCP header bytes of the last data segment.
+    pub fn headers_len(&self) -> u32 {
+        self.headers_len
+    }
+
+    /// Counts a segment as the published prototype did for its retransmission score: any segment,
+    /// acknowledgements too, whose sequence number is not above all before it (32 bits, no wrap).
+    pub fn seed_retransmission(&mut self, entry: &Entry) {
+        let bytes = u64::from(entry.wire_len());
+        match self.seed_highest {
+            Some(highest) if highest >= entry.seq.0 => self.seed_again_bytes += bytes,
+            _ => {
+                self.seed_highest = Some(entry.seq.0);
+                self.seed_new_bytes += bytes;
+            }
+        }
+    }
+
+    /// The published prototype's retransmission score: bytes again over new bytes since the begin.
+    pub fn retransmission_seed(&self) -> Option<f64> {
+        (self.seed_new_bytes > 0).then(|| self.seed_again_bytes as f64 / self.seed_new_bytes as f64)
     }
 
     /// Whether a segment without payload is a keep-alive: one below the next byte.

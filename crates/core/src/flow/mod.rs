@@ -103,6 +103,7 @@ impl Flow {
         let totals = &mut self.halves[side].totals;
         totals.packets += 1;
         totals.wire_bytes += u64::from(entry.wire_len());
+        self.halves[side].seed_retransmission(entry);
         self.open(entry, side);
         self.timestamps(entry, side);
         let acked = self.acknowledge(entry, sack, side, interval);

@@ -10,6 +10,7 @@ use super::Flow;
 use super::entry::Entry;
 use super::log::{Log, Pool};
 use crate::units::{Nanos, Seq};
+use crate::wire::hash::HashKey;
 use crate::wire::{FlowKey, Segment};
 use std::hint::black_box;
 
@@ -22,7 +23,7 @@ pub struct Table {
     burst: Vec<Entry>,
     /// Where the search for idle flows goes on.
     sweep: usize,
-    hash_key: u64,
+    hash_key: HashKey,
 }
 
 /// Where a slot is: a piece of the hash, and the slot's number plus one; 0 is empty.
@@ -52,7 +53,7 @@ pub trait Analyse {
 
 impl Table {
     /// An empty table. `hash_key` decides where flows go; an attacker must not know it.
-    pub fn new(hash_key: u64) -> Table {
+    pub fn new(hash_key: HashKey) -> Table {
         Table {
             index: vec![Bucket::default(); 1024],
             slots: Vec::new(),
@@ -281,7 +282,7 @@ impl Table {
 
     #[inline]
     fn hash(&self, key: &FlowKey) -> u64 {
-        crate::wire::hash::hash(self.hash_key, key)
+        self.hash_key.hash(key)
     }
 }
 

@@ -96,7 +96,13 @@ impl Pcap {
 
     #[inline]
     pub(super) fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Record<'a>>, Damage> {
-        let bytes = *input;
+        let mut bytes = *input;
+        while bytes.len() >= 16 && self.starts_file(bytes) {
+            if !self.restart(input) {
+                return Ok(None);
+            }
+            bytes = input;
+        }
         let header_len = self.variant.record_header_len;
         let Some((header, _)) = bytes.split_first_chunk::<16>() else {
             self.needed = header_len;
@@ -108,9 +114,6 @@ impl Pcap {
             Lengths::Swapped => (second, first),
             Lengths::ByValue => (first.min(second), first.max(second)),
         };
-        if captured | wire_len == 0 && self.is_header(seconds) {
-            return self.restart(input);
-        }
         if captured > MAX_CAPTURED_LEN {
             let what = format!("a record claims {captured} captured bytes");
             return Err(Damage { offset: self.offset, what });
@@ -136,23 +139,26 @@ impl Pcap {
         [word(0), word(4), word(8), word(12)]
     }
 
-    #[cold]
-    fn is_header(&self, first_word: u32) -> bool {
-        [first_word, first_word.swap_bytes()].contains(&self.variant.magic)
+    /// Whether the header of a second file stands where a record should: `cat a.pcap b.pcap`. It
+    /// would read as a record of the year 2055 without a byte.
+    #[inline]
+    fn starts_file(&self, bytes: &[u8]) -> bool {
+        let magic = self.variant.magic.to_be_bytes();
+        let nothing = bytes[8..16] == [0; 8];
+        nothing && (bytes[..4] == magic || bytes[..4].iter().eq(magic.iter().rev()))
     }
 
-    /// What looks like an empty record is the header of a second file: `cat a.pcap b.pcap`.
+    /// Takes the header of the next file; false when it is cut.
     #[cold]
-    fn restart<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Record<'a>>, Damage> {
-        match Pcap::open(input) {
-            Some(Some(next)) => {
-                let offset = self.offset + next.offset;
-                *self = Pcap { offset, ..next };
-                self.next(input)
+    fn restart(&mut self, input: &mut &[u8]) -> bool {
+        match Pcap::open(input).flatten() {
+            Some(next) => {
+                *self = Pcap { offset: self.offset + next.offset, ..next };
+                true
             }
-            _ => {
+            None => {
                 self.needed = self.variant.header_len;
-                Ok(None)
+                false
             }
         }
     }

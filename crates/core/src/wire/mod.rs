@@ -4,6 +4,8 @@
 //! ([`linktype`], then IP, tunnels and TCP), [`hash`] sends both directions of a flow to the same
 //! place.
 
+pub mod bpf;
+pub mod capture;
 pub mod community;
 mod decode;
 mod ethernet;
@@ -12,6 +14,8 @@ mod forge;
 pub mod hash;
 mod ip;
 pub mod linktype;
+pub mod pcap;
+pub mod pcapng;
 mod tcp;
 pub mod tunnel;
 mod walk;

@@ -1,19 +1,19 @@
 //! Flows to rows.
 
 use crate::flow::capacity::Capacity;
+use crate::flow::entry::Entry;
 use crate::flow::half::Half;
 use crate::flow::period::{self, MERGE_DROP, Period, PeriodKind};
 use crate::flow::stretch::Interval;
 use crate::flow::sums::Window;
-use crate::flow::entry::Entry;
 use crate::flow::{Filed, Flow, handshake};
 use crate::pipeline::Options;
 use crate::record::{FlowFacts, IntervalFacts, PeriodFacts, SegmentRow, Verdict};
 use crate::score::{Evidence, Scores};
 use crate::units::{BitRate, Nanos, Seq};
 use crate::verdict::{self, Limitation};
-use crate::wire::{Endpoint, flags};
 use crate::wire::community::community_id;
+use crate::wire::{Endpoint, flags};
 
 /// Who sends and who receives, as every table names it.
 #[derive(Clone, Copy, Debug)]
@@ -236,7 +236,8 @@ pub fn judge_half(
     }
     let whole_kind = if bulk.sums.data_packets > 0 { PeriodKind::Btp } else { PeriodKind::Stp };
     let (mut whole, _) = verdict_of(whole_kind, &bulk, half, capacity, options);
-    let (longest, most) = (0..time.len()).map(|i| (i, time[i])).max_by_key(|&(_, t)| t).expect("six");
+    let (longest, most) =
+        (0..time.len()).map(|i| (i, time[i])).max_by_key(|&(_, t)| t).expect("six");
     let name = (most > 0).then(|| Limitation::ALL[longest].name());
     (whole.limitation_siekkinen, whole.limitation) = (name, name);
     if name.is_some() {

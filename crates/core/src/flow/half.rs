@@ -392,7 +392,8 @@ impl Half {
     /// Whether a segment without payload is a keep-alive: one below the next byte.
     pub fn is_keep_alive(&self, entry: &Entry) -> bool {
         let plain = !entry.has(flags::SYN | flags::FIN | flags::RST) && entry.payload_len == 0;
-        plain && self.totals.payload_bytes > 0
+        plain
+            && self.totals.payload_bytes > 0
             && self.unwrap.as_ref().is_some_and(|u| u.peek(entry.seq) + 1 == self.ledger.next())
     }
 

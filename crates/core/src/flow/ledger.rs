@@ -48,10 +48,7 @@ impl Kind {
 
     /// Whether bytes were sent again.
     pub fn is_retransmission(self) -> bool {
-        matches!(
-            self,
-            Kind::Fast | Kind::Rto | Kind::Tlp | Kind::Spurious | Kind::Retransmission
-        )
+        matches!(self, Kind::Fast | Kind::Rto | Kind::Tlp | Kind::Spurious | Kind::Retransmission)
     }
 }
 
@@ -549,13 +546,14 @@ impl Ledger {
     /// the second block, as a report of a duplicate (RFC 2883 section 4).
     fn selective(&mut self, ack: u64, sack: &[(u64, u64)]) -> u64 {
         let (left, right) = sack[0];
-        let duplicate = right <= ack
-            || sack.get(1).is_some_and(|second| second.0 <= left && right <= second.1);
+        let duplicate =
+            right <= ack || sack.get(1).is_some_and(|second| second.0 <= left && right <= second.1);
         let mut spurious = 0;
         if duplicate {
-            let covered = self.recent.iter_mut().filter(|resent| {
-                !resent.spurious && resent.start < right && left < resent.end
-            });
+            let covered = self
+                .recent
+                .iter_mut()
+                .filter(|resent| !resent.spurious && resent.start < right && left < resent.end);
             for resent in covered {
                 resent.spurious = true;
                 spurious += resent.end - resent.start;

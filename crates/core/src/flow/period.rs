@@ -245,8 +245,7 @@ const SMALL_PACKETS: u32 = 5;
 mod tests {
     use super::*;
 
-    const IDLE: Before =
-        Before { free: true, drained: Nanos(0), idle: Nanos(100_000_000) };
+    const IDLE: Before = Before { free: true, drained: Nanos(0), idle: Nanos(100_000_000) };
 
     fn ms(ms: i64) -> Nanos {
         Nanos::from_millis(ms)
@@ -274,8 +273,7 @@ mod tests {
     #[test]
     fn many_small_packets_end_a_transfer_without_silence() {
         let mut isolate = Isolate::default();
-        let steps: Vec<Step> =
-            (0..12).map(|i| isolate.segment(ms(i), 1, i >= 6, IDLE)).collect();
+        let steps: Vec<Step> = (0..12).map(|i| isolate.segment(ms(i), 1, i >= 6, IDLE)).collect();
         assert_eq!(steps[2], Step::Transfer { start: ms(0) });
         assert_eq!(steps[10], Step::Alp { start: ms(10) }, "{steps:?}");
     }

@@ -123,14 +123,10 @@ impl Collector {
     /// the capacity from below.
     pub fn capacity(&mut self, delivered_bps: Option<f64>) -> Capacity {
         self.estimate();
-        let resolvable = (!self.nanoseconds)
-            .then(|| 1500.0 * 8.0 * 1e9 / (RESOLVABLE * 1000) as f64);
-        let refused = |method| Capacity {
-            method,
-            lower_bps: delivered_bps,
-            upper_bps: None,
-            bps: None,
-        };
+        let resolvable =
+            (!self.nanoseconds).then(|| 1500.0 * 8.0 * 1e9 / (RESOLVABLE * 1000) as f64);
+        let refused =
+            |method| Capacity { method, lower_bps: delivered_bps, upper_bps: None, bps: None };
         if self.candidates > 0 && self.unresolved * 2 > self.candidates {
             return Capacity { lower_bps: resolvable, ..refused("refused: timestamp resolution") };
         }

@@ -96,7 +96,7 @@ impl Pool {
             return id;
         }
         let id = self.used;
-        if id as usize % PAGE_CHUNKS == 0 {
+        if (id as usize).is_multiple_of(PAGE_CHUNKS) {
             let empty = Chunk { entries: [Entry::default(); CHUNK_ENTRIES], next: NONE };
             self.pages.push(vec![empty; PAGE_CHUNKS].into_boxed_slice());
         }

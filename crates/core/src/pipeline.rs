@@ -137,9 +137,10 @@ impl Pipeline {
         self.table.sweep(TICK_SLOTS, self.now, timeout, &mut self.analysis);
     }
 
-    /// Ends every flow. The pipeline is empty afterwards.
-    pub fn finish(&mut self) {
-        self.table.finish(&mut self.analysis);
+    /// Ends some of the flows that are left; false once there are none. The rows of a million flows
+    /// are many, so take what is ready in between.
+    pub fn finish(&mut self) -> bool {
+        self.table.finish(FINISH_FLOWS, &mut self.analysis)
     }
 
     /// The name of the tunnel with this index, for the rows of flows in it.
@@ -235,7 +236,7 @@ impl Analyse for Analysis {
         }
         if self.wanted.intervals {
             let side = flow::handshake::side(entry);
-            if !flow.halves[side].stretch.intervals.is_empty() {
+            if flow.halves[side].stretch.as_ref().is_some_and(|s| !s.intervals.is_empty()) {
                 self.report_intervals(flow, side);
             }
         }
@@ -326,7 +327,8 @@ impl Analysis {
 
     fn report_intervals(&mut self, flow: &mut Flow, side: usize) {
         let flow_id = flow.id();
-        let intervals = std::mem::take(&mut flow.halves[side].stretch.intervals);
+        let Some(stretch) = &mut flow.halves[side].stretch else { return };
+        let intervals = std::mem::take(&mut stretch.intervals);
         if !self.is_chosen(flow, flow_id) {
             return;
         }
@@ -361,5 +363,7 @@ impl Analysis {
 
 /// Rows per record batch: large enough for columnar work, small enough to stay in cache.
 const BATCH_ROWS: usize = 8192;
+/// Flows ended at a time when the input has ended.
+const FINISH_FLOWS: usize = 4096;
 /// Slots searched for idle flows when nothing arrives.
 const TICK_SLOTS: usize = 4096;

@@ -20,7 +20,6 @@ pub struct Stretch {
     interval: Sums,
     interval_start: Nanos,
     interval_alp: Nanos,
-    started: bool,
     /// Periods that have ended.
     pub periods: Vec<Period>,
     /// Intervals that have ended, to be reported.
@@ -45,6 +44,16 @@ pub struct Interval {
 }
 
 impl Stretch {
+    /// Begins at the first data segment; the intervals are those of the flow, from `flow_start` on.
+    pub fn new(ts: Nanos, flow_start: Nanos, interval: Nanos) -> Stretch {
+        let whole = ts.since(flow_start).0 / interval.0;
+        Stretch {
+            period_start: ts,
+            interval_start: flow_start + Nanos(whole * interval.0),
+            ..Stretch::default()
+        }
+    }
+
     /// Where the next segment is added.
     #[inline]
     pub fn window(&mut self, full: bool) -> &mut Window {
@@ -64,22 +73,7 @@ impl Stretch {
         &mut self.window
     }
 
-    /// Begins at the first data segment; the intervals are those of the flow, from `flow_start` on.
-    pub fn start(&mut self, ts: Nanos, flow_start: Nanos, interval: Nanos) {
-        if !self.started {
-            self.started = true;
-            self.period_start = ts;
-            let whole = ts.since(flow_start).0 / interval.0;
-            self.interval_start = flow_start + Nanos(whole * interval.0);
-        }
-    }
-
-    /// Whether it has begun.
-    pub fn started(&self) -> bool {
-        self.started
-    }
-
-    /// Begin of the period under way.
+    /// Whether a transfer is under way.
     pub fn in_transfer(&self) -> bool {
         self.in_transfer
     }
@@ -174,9 +168,6 @@ impl Stretch {
 
     /// Ends everything at `end`, the time of the last data segment.
     pub fn finish(&mut self, end: Nanos, interval: Nanos, data_packets: u64) {
-        if !self.started {
-            return;
-        }
         self.roll(end, interval, data_packets);
         self.window.take(&mut self.run);
         if end > self.interval_start || self.window.sums.data_packets > 0 {

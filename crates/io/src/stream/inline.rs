@@ -39,8 +39,10 @@ impl Inline {
             if more {
                 self.ready.extend(self.pipeline.take(false).into_iter().map(Ok));
                 self.reader = Some(reader);
+            } else if self.pipeline.finish() {
+                self.ready.extend(self.pipeline.take(false).into_iter().map(Ok));
+                self.reader = Some(reader);
             } else {
-                self.pipeline.finish();
                 self.ready.extend(self.pipeline.take(true).into_iter().map(Ok));
                 self.ready.extend(reader.closing(self.pipeline.counters()));
             }

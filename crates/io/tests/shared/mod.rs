@@ -1,6 +1,10 @@
 //! Where the captures beside the repository are, and what their manifest says.
 
+#![expect(dead_code, reason = "each test uses a part of it")]
+
 use std::path::{Path, PathBuf};
+
+pub mod forge;
 
 /// A row of the manifest.
 pub struct Row {

@@ -8,6 +8,7 @@
 
 pub mod capacity;
 pub mod delay;
+pub mod delivery;
 pub mod duplicate;
 pub mod entry;
 pub mod gaps;
@@ -17,6 +18,7 @@ pub mod ledger;
 pub mod log;
 pub mod mss;
 pub mod period;
+pub mod scale;
 pub mod stretch;
 pub mod sums;
 pub mod table;
@@ -95,7 +97,9 @@ impl Flow {
     ) -> Filed {
         let side = side(entry);
         self.end = self.end.max(entry.ts);
-        if self.recent.is_copy(entry) {
+        let copy = self.recent.is_copy(entry)
+            || (entry.payload_len > 0 && self.halves[side].is_copy(entry));
+        if copy {
             self.halves[side].totals.duplicate_frames += 1;
             return Filed { duplicate: true, ..Filed::default() };
         }
@@ -225,3 +229,6 @@ impl Flow {
         hash >> 1
     }
 }
+
+#[cfg(test)]
+mod tests;

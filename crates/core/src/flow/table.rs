@@ -135,6 +135,8 @@ impl Table {
     ) {
         let id = self.find_or_insert(&segment.key, hash, ts);
         let slot = &mut self.slots[id];
+        // A clock that was set back must not make the time of a flow run backwards.
+        let ts = ts.max(slot.last);
         if ts.since(slot.last) > timeout {
             slot.drain(&mut self.pool, analyse);
             if let Some(flow) = slot.flow.take() {

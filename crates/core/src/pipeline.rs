@@ -100,7 +100,6 @@ impl Default for Options {
 pub struct Pipeline {
     table: flow::table::Table,
     analysis: Analysis,
-    now: Nanos,
     times: Vec<Nanos>,
 }
 
@@ -108,33 +107,30 @@ impl Pipeline {
     /// An empty pipeline.
     pub fn new(options: Options) -> Pipeline {
         let table = flow::table::Table::new(HashKey::default());
-        Pipeline { table, analysis: Analysis::new(options), now: Nanos(0), times: Vec::new() }
+        Pipeline { table, analysis: Analysis::new(options), times: Vec::new() }
     }
 
     /// Analyses a batch of segments in the order of capture; 32 to 256 at a time is best.
     pub fn push(&mut self, segments: &[Segment]) {
         self.times.clear();
-        for segment in segments {
-            // A clock that was set back must not make time run backwards in the analysis.
-            if segment.ts < self.now {
-                self.analysis.counters.count(Counter::TimeRegressions);
-            }
-            self.now = self.now.max(segment.ts);
-            self.times.push(self.now);
-        }
+        self.times.extend(segments.iter().map(|segment| segment.ts));
         self.analysis.counters.add(Counter::PacketsTcp, segments.len() as u64);
         let Some(last) = segments.last() else { return };
         self.analysis.frame = last.frame;
         let (timeout, most) = (self.analysis.options.idle_timeout, self.analysis.options.max_flows);
         self.table.push(segments, &self.times, timeout, most, &mut self.analysis);
-        self.table.sweep(segments.len(), self.now, timeout, &mut self.analysis);
+        // One segment with a time far off must not end every flow, so the earliest of the batch
+        // counts; and a flow whose next segment comes in time by a clock that was set back is not
+        // ended before it, however the flows are shared out.
+        let earliest = self.times.iter().copied().min().unwrap_or_default();
+        let timeout = timeout + CLOCK_SLACK;
+        self.table.sweep(segments.len(), earliest, timeout, &mut self.analysis);
     }
 
     /// Lets time pass on a link without packets: flows idle at `now` expire.
     pub fn tick(&mut self, now: Nanos) {
-        self.now = self.now.max(now);
         let timeout = self.analysis.options.idle_timeout;
-        self.table.sweep(TICK_SLOTS, self.now, timeout, &mut self.analysis);
+        self.table.sweep(TICK_SLOTS, now, timeout, &mut self.analysis);
     }
 
     /// Ends some of the flows that are left; false once there are none. The rows of a million flows
@@ -360,6 +356,10 @@ impl Analysis {
         }
     }
 }
+
+/// How far timestamps of a capture run backwards in practice (several queues, a clock corrected by
+/// NTP), generously.
+const CLOCK_SLACK: Nanos = Nanos(1_000_000_000);
 
 /// Rows per record batch: large enough for columnar work, small enough to stay in cache.
 const BATCH_ROWS: usize = 8192;

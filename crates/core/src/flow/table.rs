@@ -137,6 +137,8 @@ impl Table {
     ) {
         let id = self.find_or_insert(&segment.key, hash, ts);
         let slot = &mut self.slots[id];
+        // A clock that was set back must not make the time of a flow run backwards.
+        let ts = ts.max(slot.last);
         if slot.is_over(ts, timeout) {
             slot.closing = 0;
             slot.drain(&mut self.pool, analyse);

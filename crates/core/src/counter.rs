@@ -112,6 +112,8 @@ impl Counters {
 
     /// Every counter with its value.
     pub fn iter(&self) -> impl Iterator<Item = (Counter, u64)> + '_ {
-        Counter::ALL.iter().map(|&counter| (counter, self.value(counter)))
+        Counter::ALL
+            .iter()
+            .map(|&counter| (counter, self.value(counter)))
     }
 }

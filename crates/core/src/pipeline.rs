@@ -25,8 +25,13 @@ pub enum Table {
 
 impl Table {
     /// Every table.
-    pub const ALL: [Table; 5] =
-        [Table::Flows, Table::Intervals, Table::Periods, Table::Segments, Table::Counters];
+    pub const ALL: [Table; 5] = [
+        Table::Flows,
+        Table::Intervals,
+        Table::Periods,
+        Table::Segments,
+        Table::Counters,
+    ];
 
     /// The name in commands, files and stores.
     pub fn name(self) -> &'static str {
@@ -114,7 +119,8 @@ impl Pipeline {
 
     /// Analyses a batch of segments in the order of capture; 32 to 256 at a time is best.
     pub fn push(&mut self, segments: &[Segment]) {
-        self.counters.add(Counter::PacketsTcp, segments.len() as u64);
+        self.counters
+            .add(Counter::PacketsTcp, segments.len() as u64);
         let _ = (&self.options, segments);
     }
 
@@ -133,9 +139,15 @@ impl Pipeline {
             }
         };
         add(Table::Flows, self.flows.len(), &mut || self.flows.take());
-        add(Table::Intervals, self.intervals.len(), &mut || self.intervals.take());
-        add(Table::Periods, self.periods.len(), &mut || self.periods.take());
-        add(Table::Segments, self.segments.len(), &mut || self.segments.take());
+        add(Table::Intervals, self.intervals.len(), &mut || {
+            self.intervals.take()
+        });
+        add(Table::Periods, self.periods.len(), &mut || {
+            self.periods.take()
+        });
+        add(Table::Segments, self.segments.len(), &mut || {
+            self.segments.take()
+        });
         ready
     }
 

@@ -49,9 +49,23 @@ impl FlowKey {
     /// The key of a packet from `src` to `dst`, and whether it runs from low to high.
     pub fn of(src: Endpoint, dst: Endpoint, tunnel: u16) -> (FlowKey, bool) {
         if src <= dst {
-            (FlowKey { low: src, high: dst, tunnel }, true)
+            (
+                FlowKey {
+                    low: src,
+                    high: dst,
+                    tunnel,
+                },
+                true,
+            )
         } else {
-            (FlowKey { low: dst, high: src, tunnel }, false)
+            (
+                FlowKey {
+                    low: dst,
+                    high: src,
+                    tunnel,
+                },
+                false,
+            )
         }
     }
 }

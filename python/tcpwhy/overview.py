@@ -1,0 +1,156 @@
+"""The default view of the flows of a run, for a person: the slowest big halves first."""
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from tcpwhy import _core
+from tcpwhy.terminal import Style
+from tcpwhy.units import as_bytes, as_duration, as_rate, as_share
+
+HALVES_SHOWN = 20
+"""What is looked at before one asks a question of one's own."""
+
+WEIGHT = "unique_bytes::DOUBLE * (end_ns - start_ns)"
+"""Slow and big: bytes times the time they took, in SQL."""
+
+_IN_FIRST_LINE = {
+    "packets_read",
+    "packets_tcp",
+    "flows",
+    "halves_with_data",
+    "halves_with_verdict",
+    "flows_with_verdict",
+    "payload_bytes",
+    "bytes_with_verdict",
+}
+
+
+class Half(NamedTuple):
+    """What the view shows of a half; the names are columns of `flows`."""
+
+    src: str
+    src_port: int
+    dst: str
+    dst_port: int
+    unique_bytes: int
+    start_ns: int
+    end_ns: int
+    throughput_bps: float | None
+    rtt_mean_ns: int | None
+    limitation: str | None
+    cause: str | None
+    confidence: str | None
+    evidence: str | None
+    null_reason: str | None
+    dispersion_score: float | None
+    retransmission_score: float | None
+    rwnd_score: float | None
+    burstiness_score: float | None
+    capacity_bps: float | None
+
+    @property
+    def pair(self) -> str:
+        """Who sends to whom."""
+        return f"{endpoint(self.src, self.src_port)} → {endpoint(self.dst, self.dst_port)}"
+
+    @property
+    def numbers(self) -> tuple[str, str, str, str]:
+        """Bytes, duration, throughput, round-trip time."""
+        duration = as_duration(self.end_ns - self.start_ns)
+        rate, rtt = as_rate(self.throughput_bps), as_duration(self.rtt_mean_ns)
+        return as_bytes(self.unique_bytes), duration, rate, rtt
+
+    @property
+    def why(self) -> str:
+        """Give the evidence: the sentence that decided, or the scores, or why there is none."""
+        if self.limitation is None:
+            return " · ".join(filter(None, [self.null_reason, self.scores]))
+        detail = (self.cause or "").partition("/")[2].replace("_", " ")
+        sure = self.confidence and f"{self.confidence} confidence"
+        head = ", ".join(filter(None, [detail, sure]))
+        return ": ".join(filter(None, [head, self.evidence or self.scores]))
+
+    @property
+    def scores(self) -> str:
+        """List the scores that are known, and the capacity they rest on."""
+        scores = {
+            "dispersion": self.dispersion_score,
+            "retransmission": self.retransmission_score,
+            "receiver window": self.rwnd_score,
+            "burstiness": self.burstiness_score,
+        }
+        parts = [f"{name} {value:.3g}" for name, value in scores.items() if value is not None]
+        if self.capacity_bps is not None:
+            parts.append(f"capacity {as_rate(self.capacity_bps)}")
+        return " · ".join(parts)
+
+
+def endpoint(address: str, port: int) -> str:
+    """Write an address and a port, the former in brackets when it is IPv6 (RFC 3986)."""
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+def overview(
+    halves: Sequence[Half], total: int, counters: Mapping[str, int], *, width: int, style: Style
+) -> Iterator[str]:
+    """Give the lines of the view.
+
+    Args:
+        halves: the heaviest halves that moved data, heaviest first.
+        total: how many moved data in all.
+        counters: the counters of the run, by name.
+        width: columns at most; only a single address can exceed it.
+        style: how to stress.
+
+    """
+    if halves:
+        yield from _table(halves, width, style)
+    if total > len(halves):
+        rest = f"{total - len(halves):,} smaller or faster halves are not shown"
+        yield style.dim(f"{rest}: --format csv has them all")
+    elif not halves:
+        yield "No TCP connection moved data."
+    yield _summary(counters)
+    meaning = dict(_core.counters())
+    for name, value in counters.items():
+        if value and name not in _IN_FIRST_LINE:
+            line = f"{name} {value:,}: {meaning.get(name, '').rstrip('.')}"
+            yield from textwrap.wrap(line, width, subsequent_indent="  ")
+
+
+def _table(halves: Sequence[Half], width: int, style: Style) -> Iterator[str]:
+    titles = ("bytes", "duration", "throughput", "RTT")
+    columns = zip(titles, *(half.numbers for half in halves), strict=True)
+    sizes = [max(map(len, column)) for column in columns]
+    verdict_size = max(len(text) for text in ("limited by", *(h.limitation or "" for h in halves)))
+    room = width - sum(sizes) - 2 * len(sizes) - 2 - verdict_size
+    first = max(len("src → dst"), *(len(half.pair) for half in halves if len(half.pair) <= room), 0)
+
+    def line(pair: str, numbers: Sequence[str], verdict: str) -> str:
+        cells = [number.rjust(size) for number, size in zip(numbers, sizes, strict=True)]
+        return "  ".join([pair.ljust(first), *cells, verdict]).rstrip()
+
+    yield style.dim(line("src → dst", titles, "limited by"))
+    for half in halves:
+        pair = half.pair
+        if len(pair) > first:
+            yield pair
+            pair = ""
+        yield line(pair, half.numbers, style.bold(half.limitation or "–"))
+        for part in textwrap.wrap(half.why, width - 2):
+            yield style.dim(f"  {part}")
+
+
+def _summary(counters: Mapping[str, int]) -> str:
+    flows, judged = counters.get("flows", 0), counters.get("flows_with_verdict", 0)
+    payload, explained = counters.get("payload_bytes", 0), counters.get("bytes_with_verdict", 0)
+    parts = [
+        f"{counters.get('packets_read', 0):,} packets, {counters.get('packets_tcp', 0):,} of TCP",
+        f"{flows:,} flows",
+    ]
+    if flows:
+        share = f"{as_share(judged / flows)} of flows"
+        share_bytes = f", {as_share(explained / payload)} of bytes" if payload else ""
+        parts.append(f"verdict for {share}{share_bytes}")
+    return " · ".join(parts)

@@ -1,5 +1,6 @@
 """The default view of the flows of a run, for a person: the slowest big halves first."""
 
+import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -111,6 +112,7 @@ def overview(
         yield style.dim(f"{rest}: --format csv has them all")
     elif not halves:
         yield "No TCP connection moved data."
+    yield ""
     yield _summary(counters)
     meaning = dict(_core.counters())
     for name, value in counters.items():
@@ -138,8 +140,14 @@ def _table(halves: Sequence[Half], width: int, style: Style) -> Iterator[str]:
             yield pair
             pair = ""
         yield line(pair, half.numbers, style.bold(half.limitation or "–"))
-        for part in textwrap.wrap(half.why, width - 2):
-            yield style.dim(f"  {part}")
+        yield from (style.dim(f"  {part}") for part in _wrapped(half.why, width - 2))
+
+
+def _wrapped(text: str, width: int) -> Iterator[str]:
+    """Break a sentence into lines, but not between a number and its unit."""
+    glued = re.sub(r"(?<=\d) (?=[^\W\d]|%)", "\N{NO-BREAK SPACE}", text)
+    for line in textwrap.wrap(glued, width):
+        yield line.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def _summary(counters: Mapping[str, int]) -> str:

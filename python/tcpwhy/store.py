@@ -164,7 +164,7 @@ class Sink:
         column = _TIME_COLUMN.get(table)
         if column is None:
             return [(datetime.now(UTC).date().isoformat(), "true")]
-        day = f"make_timestamp_ns({column})::DATE"
+        day = f"(DATE '1970-01-01' + ({column} // {24 * 3600 * 10**9})::INTEGER)"
         dates = self._connection.execute(f"SELECT DISTINCT {day}::VARCHAR FROM {table}").fetchall()
         return [(date, f"{day} = DATE {quoted(date)}") for (date,) in dates]
 

@@ -55,8 +55,10 @@ def as_share(share: float | None) -> str:
     if share is None:
         return "?"
     percent = share * 100
-    if percent == 0 or percent >= 99.95:
+    if percent in (0, 100):
         return f"{percent:.0f} %"
+    if percent >= 99.95:
+        return "> 99.9 %"
     return f"{percent:.1f} %" if percent >= 1 else f"{percent:.2g} %"
 
 

@@ -82,8 +82,8 @@ class Sink:
         self._halves += [(row[0], Half(*row[1:])) for row in rows]
         self._halves.sort(key=lambda ranked: (-ranked[0], ranked[1].start_ns, ranked[1].pair))
         del self._halves[HALVES_SHOWN:]
-        counted = self._connection.execute(f"SELECT count(*) {moved}").fetchone()
-        self._total += counted[0] if counted else 0
+        [(total,)] = self._connection.execute(f"SELECT count(*) {moved}").fetchall()
+        self._total += total
 
     def _print(self, lines: Iterable[str]) -> None:
         self._out.write("".join(f"{line}\n" for line in lines).encode())

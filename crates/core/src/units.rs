@@ -115,9 +115,7 @@ impl Unwrap {
     /// Starts at `origin`, usually the initial sequence number.
     pub fn new(origin: Seq) -> Unwrap {
         // Congruent to the 32-bit number modulo 2^32, so that widening is one subtraction.
-        Unwrap {
-            last: Unwrap::BASE + u64::from(origin.0),
-        }
+        Unwrap { last: Unwrap::BASE + u64::from(origin.0) }
     }
 
     /// The 64-bit number nearest to the last one widened that is congruent to `seq`.
@@ -153,9 +151,8 @@ mod tests {
         let first = unwrap.widen(Seq(4_000_000_000));
         let mut wide = first;
         for step in 1..100u64 {
-            let next = unwrap.widen(Seq(
-                4_000_000_000u32.wrapping_add((step * 1_000_000_000) as u32)
-            ));
+            let next =
+                unwrap.widen(Seq(4_000_000_000u32.wrapping_add((step * 1_000_000_000) as u32)));
             assert_eq!(next - wide, 1_000_000_000);
             wide = next;
         }

@@ -20,11 +20,7 @@ pub struct Batches<R: Columns> {
 
 impl<R: Columns> Default for Batches<R> {
     fn default() -> Self {
-        Batches {
-            schema: schema::<R>(),
-            builder: R::Builder::default(),
-            rows: 0,
-        }
+        Batches { schema: schema::<R>(), builder: R::Builder::default(), rows: 0 }
     }
 }
 

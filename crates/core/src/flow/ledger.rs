@@ -1,0 +1,603 @@
+//! The loss ledger: what happened to every byte of a half.
+//!
+//! Sequence numbers are 64 bits wide here ([`crate::units::Unwrap`]). The ledger holds the ranges
+//! between the lowest unacknowledged and the highest seen byte, sent and missing alike, without gaps.
+
+use super::entry::Entry;
+use crate::units::Nanos;
+use std::collections::VecDeque;
+
+/// What a data segment was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Bytes never seen before, above all others.
+    New,
+    /// Sent again after duplicate or selective acknowledgements (RFC 5681, 6675).
+    Fast,
+    /// Sent again after a retransmission timeout (RFC 6298).
+    Rto,
+    /// The highest segment sent again to provoke an acknowledgement (RFC 8985 section 7).
+    Tlp,
+    /// Sent again although it had been acknowledged.
+    Spurious,
+    /// Sent again; nothing tells why.
+    Retransmission,
+    /// Sent later than bytes above it, once.
+    Reordered,
+    /// A byte sent into a closed window to see whether it opened (RFC 9293 section 3.8.6.1).
+    ZeroWindowProbe,
+    /// An old byte sent to see whether the peer is alive (RFC 9293 section 3.8.4).
+    KeepAlive,
+}
+
+impl Kind {
+    /// The word in the `segments` table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::New => "new",
+            Kind::Fast => "fast_retransmission",
+            Kind::Rto => "rto_retransmission",
+            Kind::Tlp => "tlp_retransmission",
+            Kind::Spurious => "spurious_retransmission",
+            Kind::Retransmission => "retransmission",
+            Kind::Reordered => "reordered",
+            Kind::ZeroWindowProbe => "zero_window_probe",
+            Kind::KeepAlive => "keep_alive",
+        }
+    }
+
+    /// Whether bytes were sent again.
+    pub fn is_retransmission(self) -> bool {
+        matches!(
+            self,
+            Kind::Fast | Kind::Rto | Kind::Tlp | Kind::Spurious | Kind::Retransmission
+        )
+    }
+}
+
+/// What the ledger says of one data segment.
+#[derive(Clone, Copy, Debug)]
+pub struct Filed {
+    /// What it was.
+    pub kind: Kind,
+    /// Bytes seen for the first time.
+    pub unique_bytes: u64,
+    /// Bytes sent again, those of which the capture missed the first copy included.
+    pub retransmitted_bytes: u64,
+    /// Whether a loss episode begins here: more than a round trip after the last one.
+    pub loss_event: bool,
+    /// Whether a retransmission timer expired for it.
+    pub rto_event: bool,
+    /// The frame that proves the kind: the earlier copy, or the segment that overtook this one.
+    pub witness: Option<u64>,
+}
+
+/// What one acknowledgement did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Acked {
+    /// Bytes newly acknowledged.
+    pub bytes: u64,
+    /// Time from the segment that it acknowledges, if that was sent once.
+    pub sample: Option<Nanos>,
+    /// It is a duplicate acknowledgement (RFC 5681 section 2).
+    pub duplicate: bool,
+    /// Bytes that it covers and the capture never showed.
+    pub missed_bytes: u64,
+    /// Retransmitted bytes that it proves to have been unneeded.
+    pub spurious_bytes: u64,
+}
+
+/// What the ledger has to know of the rest of the half.
+#[derive(Clone, Copy, Debug)]
+pub struct Path {
+    /// Smoothed round-trip time.
+    pub srtt: Option<Nanos>,
+    /// Least round-trip time.
+    pub rtt_min: Option<Nanos>,
+    /// Retransmission timeout as the sender would have it.
+    pub rto: Nanos,
+    /// Whether the receiver's last window was zero.
+    pub window_closed: bool,
+}
+
+/// The ranges in flight, and how the sender got there.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    sent: VecDeque<Sent>,
+    /// Lowest byte not acknowledged, as the observer saw it.
+    una: u64,
+    /// After the highest byte seen.
+    next: u64,
+    origin: u64,
+    started: bool,
+    duplicate_acks: u32,
+    /// After the highest byte selectively acknowledged.
+    sack_high: u64,
+    last_ack_window: Option<u16>,
+    last_sent: Nanos,
+    last_progress: Nanos,
+    last_loss: Option<Nanos>,
+    recovery: Option<Recovery>,
+    recent: VecDeque<Resent>,
+    /// After a probe of a closed window, or a FIN: acknowledged up to here, nothing was missed.
+    probe_end: u64,
+    overflow: u64,
+}
+
+/// A contiguous range that was sent, or is missing.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    start: u64,
+    first: Nanos,
+    last: Nanos,
+    frame: u64,
+    len: u32,
+    tsval: u32,
+    ip_id: u16,
+    sends: u8,
+    sacked: bool,
+    /// Never seen; `first`, `tsval`, `ip_id` and `frame` are those of the segment that opened it.
+    hole: bool,
+}
+
+impl Sent {
+    fn end(&self) -> u64 {
+        self.start + u64::from(self.len)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Recovery {
+    kind: Kind,
+    /// Recovery ends when this is acknowledged (RFC 6675: RecoveryPoint).
+    point: u64,
+}
+
+/// A retransmission that may still prove to have been unneeded.
+#[derive(Clone, Copy, Debug)]
+struct Resent {
+    start: u64,
+    end: u64,
+    tsval: u32,
+    has_timestamps: bool,
+    acked: bool,
+    spurious: bool,
+}
+
+impl Ledger {
+    /// Starts at `origin`, the first byte that can be sent. Later calls do nothing.
+    pub fn start(&mut self, origin: u64) {
+        if !self.started {
+            self.started = true;
+            self.origin = origin;
+            self.una = origin;
+            self.next = origin;
+        }
+    }
+
+    /// The first byte that could be sent.
+    pub fn origin(&self) -> u64 {
+        self.origin
+    }
+
+    /// A FIN at `seq`: its acknowledgement is no sign of missed data.
+    pub fn fin(&mut self, seq: u64) {
+        self.probe_end = self.probe_end.max(seq + 1);
+    }
+
+    /// After the highest byte seen.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Lowest byte not acknowledged, as the observer saw it.
+    pub fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// Whether the sender repairs a loss, and how.
+    pub fn recovery(&self) -> Option<Kind> {
+        self.recovery.map(|recovery| recovery.kind)
+    }
+
+    /// Ranges that were merged since too many were in flight.
+    pub fn overflow(&self) -> u64 {
+        self.overflow
+    }
+
+    /// Files the data segment `start..end` at its time, and says what it was.
+    #[inline]
+    pub fn data(&mut self, start: u64, end: u64, frame: u64, entry: &Entry, path: &Path) -> Filed {
+        let filed = if start == self.next && end > start && !path.window_closed {
+            self.append(start, end, frame, entry);
+            Filed::new(end - start)
+        } else {
+            self.unusual(start, end, frame, entry, path)
+        };
+        self.last_sent = entry.ts;
+        filed
+    }
+
+    fn unusual(&mut self, start: u64, end: u64, frame: u64, entry: &Entry, path: &Path) -> Filed {
+        let probe = |kind| Filed { kind, ..Filed::new(0) };
+        if end - start <= 1 && start + 1 == self.next {
+            let kind = if path.window_closed { Kind::ZeroWindowProbe } else { Kind::KeepAlive };
+            return probe(kind);
+        }
+        if end == start + 1 && path.window_closed && (start == self.next || end == self.probe_end) {
+            self.probe_end = end;
+            return probe(Kind::ZeroWindowProbe);
+        }
+        if start >= self.next {
+            if start > self.next {
+                self.open_hole(start, frame, entry);
+            }
+            self.append(start, end, frame, entry);
+            return Filed::new(end - start);
+        }
+        self.again(start, end, frame, entry, path)
+    }
+
+    fn append(&mut self, start: u64, end: u64, frame: u64, entry: &Entry) {
+        if self.sent.is_empty() {
+            self.last_progress = entry.ts;
+        }
+        self.next = end;
+        self.push(Sent {
+            start,
+            first: entry.ts,
+            last: entry.ts,
+            frame,
+            len: (end - start) as u32,
+            tsval: entry.tsval,
+            ip_id: entry.ip_id,
+            sends: 1,
+            sacked: false,
+            hole: false,
+        });
+    }
+
+    fn open_hole(&mut self, end: u64, frame: u64, entry: &Entry) {
+        let mut start = self.next;
+        // A gap of more than a window of any size is a capture that lost much: no ledger of it.
+        if end - start > LARGEST_HOLE {
+            start = end - LARGEST_HOLE;
+        }
+        self.push(Sent {
+            start,
+            first: entry.ts,
+            last: entry.ts,
+            frame,
+            len: (end - start) as u32,
+            tsval: entry.tsval,
+            ip_id: entry.ip_id,
+            sends: 0,
+            sacked: false,
+            hole: true,
+        });
+    }
+
+    fn push(&mut self, sent: Sent) {
+        if self.sent.len() >= MOST_RANGES {
+            self.overflow += 1;
+            self.sent.pop_front();
+        }
+        self.sent.push_back(sent);
+    }
+
+    /// A segment of which at least the first byte lies below the highest seen.
+    fn again(&mut self, start: u64, end: u64, frame: u64, entry: &Entry, path: &Path) -> Filed {
+        let known_end = end.min(self.next);
+        let first_known = self.sent.front().map_or(self.next, |sent| sent.start);
+        let above = start.max(first_known);
+        if known_end <= self.una || known_end <= above {
+            return self.already_acknowledged(start, end, frame, entry);
+        }
+        let first = self.sent.partition_point(|sent| sent.end() <= above);
+        let (mut seen, mut missing) = (above - start, 0);
+        let (mut witness, mut opener, mut highest) = (None, None, false);
+        let mut previous_send = None;
+        for index in first..self.sent.len() {
+            let sent = self.sent[index];
+            if sent.start >= known_end {
+                break;
+            }
+            let overlap = known_end.min(sent.end()) - sent.start.max(above);
+            if sent.hole {
+                missing += overlap;
+                opener.get_or_insert(sent);
+            } else {
+                seen += overlap;
+                witness.get_or_insert(sent.frame);
+                previous_send.get_or_insert(sent.last);
+                highest = sent.end() == self.next;
+                let sent = &mut self.sent[index];
+                sent.sends = sent.sends.saturating_add(1);
+                sent.last = entry.ts;
+            }
+        }
+        if missing > 0 {
+            self.fill(above, known_end, frame, entry);
+        }
+        let fresh = end - known_end;
+        if fresh > 0 {
+            self.append(known_end, end, frame, entry);
+        }
+        if seen == 0 {
+            let opener = opener.expect("bytes below the highest were seen or are missing");
+            if self.was_reordered(&opener, entry, path) {
+                let filed = Filed::new(missing + fresh);
+                return Filed { kind: Kind::Reordered, witness: Some(opener.frame), ..filed };
+            }
+            witness = Some(opener.frame);
+            previous_send = None;
+        }
+        self.resent(start, end, frame, entry);
+        let (kind, rto_event) = self.repair(start, previous_send, highest, entry, path);
+        Filed {
+            kind,
+            unique_bytes: missing + fresh,
+            retransmitted_bytes: seen + missing,
+            loss_event: self.is_loss_event(entry.ts, path),
+            rto_event,
+            witness,
+        }
+    }
+
+    fn already_acknowledged(&mut self, start: u64, end: u64, frame: u64, entry: &Entry) -> Filed {
+        let fresh = end.saturating_sub(self.next.max(start));
+        if fresh > 0 {
+            self.append(end - fresh, end, frame, entry);
+        }
+        Filed {
+            kind: Kind::Spurious,
+            retransmitted_bytes: end - start - fresh,
+            ..Filed::new(fresh)
+        }
+    }
+
+    /// Marks `start..end` of a hole as seen, splitting it.
+    fn fill(&mut self, start: u64, end: u64, frame: u64, entry: &Entry) {
+        let mut index = self.sent.partition_point(|sent| sent.end() <= start);
+        while let Some(&hole) = self.sent.get(index) {
+            if hole.start >= end {
+                break;
+            }
+            if hole.hole {
+                let (from, to) = (hole.start.max(start), hole.end().min(end));
+                let part = |a: u64, b: u64| Sent { start: a, len: (b - a) as u32, ..hole };
+                let now = Sent {
+                    first: entry.ts,
+                    last: entry.ts,
+                    frame,
+                    tsval: entry.tsval,
+                    ip_id: entry.ip_id,
+                    // Not the first copy, most likely: no round-trip sample from it.
+                    sends: 2,
+                    hole: false,
+                    ..part(from, to)
+                };
+                let pieces = [part(hole.start, from), now, part(to, hole.end())];
+                self.sent.remove(index);
+                for piece in pieces.into_iter().rev().filter(|piece| piece.len > 0) {
+                    self.sent.insert(index, piece);
+                }
+            }
+            index += 1;
+        }
+    }
+
+    /// Whether a segment that fills a hole was merely late. The sender's timestamps decide: what was
+    /// sent before the segment that opened the hole carries no later timestamp than that.
+    fn was_reordered(&self, opener: &Sent, entry: &Entry, path: &Path) -> bool {
+        let late = entry.ts.since(opener.first);
+        let rtt = path.rtt_min.unwrap_or(Nanos::from_millis(4)).0;
+        if entry.ip_id != 0 && opener.ip_id != 0 {
+            let step = opener.ip_id.wrapping_sub(entry.ip_id);
+            // Identifications that count upwards, one a packet or so, tell the order of sending.
+            if (1..64).contains(&step) {
+                return late < Nanos(rtt.max(MOST_REORDERING.0));
+            }
+            if (1..64).contains(&step.wrapping_neg()) {
+                return false;
+            }
+        }
+        if entry.has_timestamps() {
+            let older = entry.tsval.wrapping_sub(opener.tsval) as i32 <= 0;
+            return older && late < Nanos((rtt / 2).max(2_000_000));
+        }
+        late < Nanos((rtt / 4).max(1_000_000)) && self.duplicate_acks < 3
+    }
+
+    /// Which mechanism sent `start` again, and whether a timer expired for it.
+    fn repair(
+        &mut self,
+        start: u64,
+        previous: Option<Nanos>,
+        highest: bool,
+        entry: &Entry,
+        path: &Path,
+    ) -> (Kind, bool) {
+        let evidence = self.duplicate_acks >= 3 || self.sack_high > start;
+        let idle = entry.ts.since(self.last_sent);
+        let waited = previous.map_or(idle, |last| entry.ts.since(last));
+        let stalled = entry.ts.since(self.last_progress);
+        let timer = Nanos(path.rto.0 * 8 / 10);
+        let in_recovery = self.recovery.filter(|recovery| start < recovery.point);
+        let srtt = path.srtt.unwrap_or(Nanos::from_millis(100));
+        let expired = waited >= timer && idle >= timer.min(stalled) && idle >= Nanos(timer.0 / 2);
+        let (kind, rto_event) = match in_recovery {
+            Some(Recovery { kind: Kind::Rto, .. }) => (Kind::Rto, expired),
+            _ if evidence && !(expired && stalled >= timer) => (Kind::Fast, false),
+            _ if expired => (Kind::Rto, true),
+            _ if highest && waited.0 >= srtt.0 * 18 / 10 => (Kind::Tlp, false),
+            Some(Recovery { kind, .. }) => (kind, false),
+            None if self.duplicate_acks > 0 => (Kind::Fast, false),
+            None => (Kind::Retransmission, false),
+        };
+        if in_recovery.is_none() || rto_event {
+            self.recovery = Some(Recovery { kind, point: self.next });
+        }
+        (kind, rto_event)
+    }
+
+    fn is_loss_event(&mut self, now: Nanos, path: &Path) -> bool {
+        let apart = path.srtt.unwrap_or(Nanos::from_millis(100));
+        let event = self.last_loss.is_none_or(|last| now.since(last) > apart);
+        self.last_loss = Some(now);
+        event
+    }
+
+    fn resent(&mut self, start: u64, end: u64, _frame: u64, entry: &Entry) {
+        if self.recent.len() >= MOST_RESENT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(Resent {
+            start,
+            end,
+            tsval: entry.tsval,
+            has_timestamps: entry.has_timestamps(),
+            acked: false,
+            spurious: false,
+        });
+    }
+
+    /// Files an acknowledgement of `ack`, with SACK blocks in wide numbers.
+    #[inline]
+    pub fn ack(&mut self, ack: u64, entry: &Entry, sack: &[(u64, u64)]) -> Acked {
+        let mut acked = Acked::default();
+        if !sack.is_empty() {
+            acked.spurious_bytes += self.selective(ack, sack);
+        }
+        if ack > self.una {
+            self.advance(ack, entry, &mut acked);
+        } else if ack == self.una && self.next > ack && entry.seq_len() == 0 {
+            // RFC 5681 section 2: outstanding data, no data, no SYN or FIN, the greatest
+            // acknowledgement, and the same window.
+            if self.last_ack_window == Some(entry.window_raw) {
+                self.duplicate_acks += 1;
+                acked.duplicate = true;
+            }
+        }
+        if ack >= self.una {
+            self.last_ack_window = Some(entry.window_raw);
+        }
+        acked
+    }
+
+    fn advance(&mut self, ack: u64, entry: &Entry, acked: &mut Acked) {
+        if ack > self.next {
+            if ack - self.next > LARGEST_HOLE {
+                return;
+            }
+            if ack > self.probe_end {
+                acked.missed_bytes = ack - self.next;
+            }
+            self.next = ack;
+        }
+        acked.bytes = ack - self.una;
+        self.una = ack;
+        self.duplicate_acks = 0;
+        self.last_progress = entry.ts;
+        let (mut clean, mut last) = (true, None);
+        while let Some(front) = self.sent.front_mut() {
+            if front.end() > ack {
+                if front.start < ack {
+                    front.len = (front.end() - ack) as u32;
+                    front.start = ack;
+                }
+                break;
+            }
+            if front.hole {
+                acked.missed_bytes += u64::from(front.len);
+            } else {
+                clean &= front.sends == 1 && !front.sacked;
+                last = Some(front.first);
+            }
+            self.sent.pop_front();
+        }
+        if clean {
+            // Karn: an acknowledgement of something sent twice tells nothing of the delay.
+            acked.sample = last.map(|first| entry.ts.since(first));
+        }
+        if !self.recent.is_empty() {
+            acked.spurious_bytes += self.eifel(ack, entry);
+        }
+        if self.recovery.is_some_and(|recovery| ack >= recovery.point) {
+            self.recovery = None;
+        }
+    }
+
+    /// The Eifel test (RFC 3522): the first acknowledgement of a retransmission echoes a timestamp
+    /// from before it, so that the first copy had arrived.
+    fn eifel(&mut self, ack: u64, entry: &Entry) -> u64 {
+        let mut spurious = 0;
+        for resent in self.recent.iter_mut().filter(|resent| !resent.acked && resent.end <= ack) {
+            resent.acked = true;
+            let older = entry.has_timestamps()
+                && resent.has_timestamps
+                && (entry.tsecr.wrapping_sub(resent.tsval) as i32) < 0;
+            if older && !resent.spurious {
+                resent.spurious = true;
+                spurious += resent.end - resent.start;
+            }
+        }
+        spurious
+    }
+
+    /// SACK blocks: marks what arrived, and takes a first block below the acknowledgement, or within
+    /// the second block, as a report of a duplicate (RFC 2883 section 4).
+    fn selective(&mut self, ack: u64, sack: &[(u64, u64)]) -> u64 {
+        let (left, right) = sack[0];
+        let duplicate = right <= ack
+            || sack.get(1).is_some_and(|second| second.0 <= left && right <= second.1);
+        let mut spurious = 0;
+        if duplicate {
+            let covered = self.recent.iter_mut().filter(|resent| {
+                !resent.spurious && resent.start < right && left < resent.end
+            });
+            for resent in covered {
+                resent.spurious = true;
+                spurious += resent.end - resent.start;
+            }
+        }
+        for &(left, right) in &sack[usize::from(duplicate)..] {
+            if right > self.next || right <= left {
+                continue;
+            }
+            self.sack_high = self.sack_high.max(right);
+            // Blocks grow at their right end, so what lies below a marked range is marked already.
+            let after = self.sent.partition_point(|sent| sent.end() <= right);
+            for sent in self.sent.range_mut(..after).rev() {
+                if sent.start < left || sent.sacked {
+                    break;
+                }
+                sent.sacked = true;
+            }
+        }
+        spurious
+    }
+}
+
+impl Filed {
+    fn new(unique_bytes: u64) -> Filed {
+        Filed {
+            kind: Kind::New,
+            unique_bytes,
+            retransmitted_bytes: 0,
+            loss_event: false,
+            rto_event: false,
+            witness: None,
+        }
+    }
+}
+
+/// Ranges in flight that are told apart: a window of 1 GiB in full-sized segments is 740,000; what
+/// real windows hold is a hundredth of that.
+const MOST_RANGES: usize = 65_536;
+/// Retransmissions remembered for the tests that need an acknowledgement.
+const MOST_RESENT: usize = 1024;
+/// The largest window that TCP can advertise (RFC 7323 section 2.3).
+const LARGEST_HOLE: u64 = 1 << 30;
+/// Reordering beyond this is longer than any queue: the sender must have sent it again.
+const MOST_REORDERING: Nanos = Nanos(20_000_000);

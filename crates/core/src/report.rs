@@ -1,0 +1,310 @@
+//! Flows to rows.
+
+use crate::flow::capacity::Capacity;
+use crate::flow::half::Half;
+use crate::flow::period::{self, MERGE_DROP, Period, PeriodKind};
+use crate::flow::stretch::Interval;
+use crate::flow::sums::Window;
+use crate::flow::entry::Entry;
+use crate::flow::{Filed, Flow, handshake};
+use crate::pipeline::Options;
+use crate::record::{FlowFacts, IntervalFacts, PeriodFacts, SegmentRow, Verdict};
+use crate::score::{Evidence, Scores};
+use crate::units::{BitRate, Nanos, Seq};
+use crate::verdict::{self, Limitation};
+use crate::wire::{Endpoint, flags};
+use crate::wire::community::community_id;
+
+/// Who sends and who receives, as every table names it.
+#[derive(Clone, Copy, Debug)]
+pub struct Names {
+    /// Identifier of the flow.
+    pub flow_id: u64,
+    /// `orig` or `resp`.
+    pub direction: &'static str,
+    src: Endpoint,
+    dst: Endpoint,
+}
+
+impl Names {
+    /// The names of the half that `side` sends.
+    pub fn of(flow: &Flow, flow_id: u64, side: usize) -> Names {
+        let ends = [flow.key.low, flow.key.high];
+        let orig = flow.handshake.orig.unwrap_or(0);
+        let direction = if side == orig { "orig" } else { "resp" };
+        Names { flow_id, direction, src: ends[side], dst: ends[1 - side] }
+    }
+}
+
+/// A verdict for a stretch of a half, as columns.
+pub fn verdict_of(
+    kind: PeriodKind,
+    window: &Window,
+    half: &Half,
+    capacity: Option<&Capacity>,
+    options: &Options,
+) -> (Verdict, Option<Limitation>) {
+    let evidence = Evidence {
+        sums: &window.sums,
+        gaps: window.gaps.as_deref(),
+        capacity_bps: capacity.and_then(|capacity| capacity.bps),
+        mss_bytes: half.mss.value(),
+        headers_bytes: half.headers_len(),
+    };
+    let scores = Scores::of(&evidence);
+    let answer = verdict::siekkinen(kind, &scores);
+    let reason = answer.err().map(|reason| match (reason, capacity) {
+        ("no capacity", Some(capacity)) => format!("no capacity, {}", capacity.method),
+        ("no capacity", None) => {
+            format!("no capacity, {} data packets or fewer", options.min_packets)
+        }
+        _ => reason.to_owned(),
+    });
+    let name = answer.ok().map(Limitation::name);
+    let columns = Verdict {
+        dispersion_score: scores.dispersion,
+        retransmission_score: scores.retransmission,
+        rwnd_score: scores.rwnd,
+        burstiness_score: scores.burstiness,
+        burstiness_measured: scores.burstiness_measured,
+        burstiness_seed: scores.burstiness_seed.filter(|_| options.compat_seed),
+        retransmission_seed: half.retransmission_seed().filter(|_| options.compat_seed),
+        limitation_siekkinen: name,
+        limitation: name,
+        null_reason: reason,
+        ..Verdict::default()
+    };
+    (columns, answer.ok())
+}
+
+/// The row of a half at its end. `periods` are the half's after Merge.
+pub fn flow_row(
+    flow: &Flow,
+    names: &Names,
+    side: usize,
+    capacity: Option<&Capacity>,
+    verdict: Verdict,
+    tunnel: Option<String>,
+) -> (FlowFacts, Verdict) {
+    let half = &flow.halves[side];
+    let totals = &half.totals;
+    let span = match (totals.first_data, totals.last_data) {
+        (Some(first), Some(last)) => last.since(first),
+        _ => Nanos(0),
+    };
+    let rate = |bytes| BitRate::of(bytes, span).map(|rate| rate.0);
+    let by_handshake = half.window_scale;
+    let inferred = by_handshake.is_none().then(|| half.inferred_scale()).flatten();
+    let scale = by_handshake.or(inferred);
+    let facts = FlowFacts {
+        flow_id: names.flow_id,
+        direction: names.direction,
+        community_id: community_id(&flow.key),
+        src: names.src.ip(),
+        src_port: names.src.port,
+        dst: names.dst.ip(),
+        dst_port: names.dst.port,
+        tunnel,
+        first_frame: flow.first_frame,
+        start_ns: flow.start,
+        end_ns: flow.end,
+        conn_state: flow.handshake.conn_state(),
+        handshake_seen: flow.handshake.complete(),
+        packets: totals.packets,
+        data_packets: totals.data_packets,
+        wire_bytes: totals.wire_bytes,
+        payload_bytes: totals.payload_bytes,
+        unique_bytes: totals.unique_bytes,
+        retransmitted_bytes: totals.retransmitted_bytes,
+        spurious_bytes: totals.spurious_bytes,
+        reordered_packets: totals.reordered_packets,
+        duplicate_frames: totals.duplicate_frames,
+        loss_events: totals.loss_events,
+        rto_events: totals.rto_events,
+        fast_retransmissions: totals.fast_retransmissions,
+        tlp_events: totals.tlp_events,
+        zero_window_events: totals.zero_window_events,
+        zero_window_probes: totals.zero_window_probes,
+        keep_alives: totals.keep_alives,
+        duplicate_acks: totals.duplicate_acks,
+        mss_option: flow.handshake.offer(1 - side).and_then(|offer| offer.mss),
+        effective_mss: half.mss.known(),
+        window_scale: scale,
+        window_scale_source: match (by_handshake, inferred) {
+            (Some(_), _) => Some("handshake"),
+            (None, Some(_)) => Some("inferred"),
+            (None, None) => None,
+        },
+        position: flow.position(side),
+        handshake_rtt_ns: flow.handshake_rtt(),
+        rtt_min_ns: half.rtt.min.or(flow.handshake_rtt()),
+        rtt_mean_ns: half.rtt.mean().or(flow.handshake_rtt()),
+        rtt_max_ns: half.rtt.max,
+        rtt_samples: half.rtt.samples,
+        flight_size_max: totals.flight_max,
+        rwnd_max: totals.rwnd_max,
+        throughput_bps: rate(totals.payload_bytes),
+        goodput_bps: rate(totals.unique_bytes),
+        capacity_bps: capacity.and_then(|capacity| capacity.bps),
+        capacity_method: Some(capacity.map_or("refused: too few data packets", |c| c.method))
+            .filter(|_| totals.payload_bytes > 0),
+        capacity_lower_bps: capacity.and_then(|capacity| capacity.lower_bps),
+        capacity_upper_bps: capacity.and_then(|capacity| capacity.upper_bps),
+        offload_seen: half.mss.super_packets,
+        missed_bytes: totals.missed_bytes,
+    };
+    (facts, verdict)
+}
+
+/// The row of a periodic calculation.
+pub fn interval_row(
+    names: &Names,
+    interval: &Interval,
+    capacity: Option<&Capacity>,
+    verdict: Verdict,
+) -> (IntervalFacts, Verdict) {
+    let length = interval.end.since(interval.start);
+    let sums = &interval.sums;
+    let rate = |bytes| BitRate::of(bytes, length).map(|rate| rate.0);
+    let facts = IntervalFacts {
+        flow_id: names.flow_id,
+        direction: names.direction,
+        src: names.src.ip(),
+        src_port: names.src.port,
+        dst: names.dst.ip(),
+        dst_port: names.dst.port,
+        start_ns: interval.start,
+        end_ns: interval.end,
+        period_kind: interval.kind.name(),
+        data_packets: sums.data_packets,
+        unique_bytes: sums.unique_bytes,
+        retransmitted_bytes: sums.retransmitted_bytes,
+        throughput_bps: rate(sums.payload_bytes),
+        goodput_bps: rate(sums.unique_bytes),
+        capacity_bps: capacity.and_then(|capacity| capacity.bps),
+        rtt_mean_ns: sums.rtt_mean(),
+        flight_size_max: sums.flight_max,
+        rwnd_min: sums.rwnd_min,
+    };
+    (facts, verdict)
+}
+
+/// The row of a period.
+pub fn period_row(names: &Names, period: &Period, verdict: Verdict) -> (PeriodFacts, Verdict) {
+    let length = period.end.since(period.start);
+    let facts = PeriodFacts {
+        flow_id: names.flow_id,
+        direction: names.direction,
+        src: names.src.ip(),
+        src_port: names.src.port,
+        dst: names.dst.ip(),
+        dst_port: names.dst.port,
+        kind: period.kind.name(),
+        start_ns: period.start,
+        end_ns: period.end,
+        data_packets: period.sums.data_packets,
+        unique_bytes: period.sums.unique_bytes,
+        retransmitted_bytes: period.sums.retransmitted_bytes,
+        throughput_bps: BitRate::of(period.sums.payload_bytes, length).map(|rate| rate.0),
+        rtt_mean_ns: period.sums.rtt_mean(),
+        merged_periods: period.merged,
+    };
+    (facts, verdict)
+}
+
+/// The periods of a half after Merge, each with its verdict, and the verdict of the whole half: the
+/// limitation that held for the largest share of its time, with the scores of all its bulk transfer.
+pub fn judge_half(
+    half: &mut Half,
+    capacity: Option<&Capacity>,
+    options: &Options,
+) -> (Vec<(Period, Verdict)>, Verdict) {
+    let periods = period::merge(std::mem::take(&mut half.stretch.periods), MERGE_DROP);
+    let mut bulk = Window::default();
+    let mut time = [0i64; Limitation::ALL.len()];
+    let mut judged = Vec::with_capacity(periods.len());
+    for period in periods {
+        let mut window = period.window();
+        let (verdict, answer) = verdict_of(period.kind, &window, half, capacity, options);
+        if let Some(answer) = answer {
+            time[answer as usize] += period.end.since(period.start).0;
+        }
+        if period.kind == PeriodKind::Btp {
+            bulk.take(&mut window);
+        }
+        judged.push((period, verdict));
+    }
+    let whole_kind = if bulk.sums.data_packets > 0 { PeriodKind::Btp } else { PeriodKind::Stp };
+    let (mut whole, _) = verdict_of(whole_kind, &bulk, half, capacity, options);
+    let (longest, most) = (0..time.len()).map(|i| (i, time[i])).max_by_key(|&(_, t)| t).expect("six");
+    let name = (most > 0).then(|| Limitation::ALL[longest].name());
+    (whole.limitation_siekkinen, whole.limitation) = (name, name);
+    if name.is_some() {
+        whole.null_reason = None;
+    }
+    (judged, whole)
+}
+
+/// The row of a segment.
+pub fn segment_row(
+    flow: &Flow,
+    names: &Names,
+    frame: u64,
+    entry: &Entry,
+    sack: &[(Seq, Seq)],
+    filed: &Filed,
+) -> SegmentRow {
+    let side = handshake::side(entry);
+    let (own, peer) = (&flow.halves[side], &flow.halves[1 - side]);
+    let seq_start = own.relative(entry.seq).unwrap_or(0);
+    let is_ack = entry.has(flags::ACK);
+    let scale = if entry.has(flags::SYN) { Some(0) } else { peer.window_scale };
+    let blocks = sack.iter().filter_map(|&(left, right)| {
+        Some(format!("{}-{}", peer.relative(left)?, peer.relative(right)?))
+    });
+    SegmentRow {
+        flow_id: names.flow_id,
+        direction: names.direction,
+        frame,
+        ts_ns: entry.ts,
+        seq_start,
+        seq_end: seq_start + i64::from(entry.seq_len()),
+        ack: peer.relative(entry.ack).filter(|_| is_ack),
+        rwnd: scale.map(|scale| u64::from(entry.window_raw) << scale),
+        flight_size: filed.sent.and_then(|sent| sent.flight_size),
+        kind: segment_kind(entry, filed),
+        proof: filed.sent.and_then(|sent| sent.filed.witness).map(|frame| format!("frame {frame}")),
+        sack: (!sack.is_empty()).then(|| blocks.collect::<Vec<String>>().join(" ")),
+        flags: flag_letters(entry.flags()),
+        ecn: entry.ecn(),
+    }
+}
+
+fn segment_kind(entry: &Entry, filed: &Filed) -> &'static str {
+    match (filed.sent, entry.flags()) {
+        _ if filed.duplicate => "duplicate_frame",
+        (Some(sent), _) => sent.filed.kind.name(),
+        _ if filed.keep_alive => "keep_alive",
+        (None, bits) if bits & flags::RST != 0 => "rst",
+        (None, bits) if bits & flags::SYN != 0 => "syn",
+        (None, bits) if bits & flags::FIN != 0 => "fin",
+        _ if filed.acked.duplicate => "duplicate_ack",
+        _ => "ack",
+    }
+}
+
+/// Flags as tcpdump and Wireshark abbreviate them.
+fn flag_letters(bits: u16) -> String {
+    let letters = [
+        (flags::FIN, 'F'),
+        (flags::SYN, 'S'),
+        (flags::RST, 'R'),
+        (flags::PSH, 'P'),
+        (flags::ACK, 'A'),
+        (flags::URG, 'U'),
+        (flags::ECE, 'E'),
+        (flags::CWR, 'C'),
+        (flags::AE, 'a'),
+    ];
+    letters.iter().filter(|(flag, _)| bits & flag != 0).map(|&(_, letter)| letter).collect()
+}

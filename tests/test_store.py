@@ -102,7 +102,9 @@ def test_limitation_over_time(batch_of, tmp_path):
         for n in range(4)
     ]
     write(tmp_path, batch_of("intervals", *rows), table="intervals")
-    answer = ask(tmp_path, "SELECT epoch(minute) // 60 % 2, halves, bytes FROM limitation_over_time")
+    answer = ask(
+        tmp_path, "SELECT epoch(minute) // 60 % 2, halves, bytes FROM limitation_over_time"
+    )
     assert answer == [(0, 2, 200), (1, 2, 200)]
 
 
@@ -138,7 +140,7 @@ def test_what_is_no_store_is_refused(tmp_path):
 def test_a_newer_format_is_refused(tmp_path):
     write(tmp_path)
     (tmp_path / "tcpwhy.json").write_text('{"format": 2}')
-    with pytest.raises(InputError, match="format 2.*upgrade"):
+    with pytest.raises(InputError, match=r"format 2.*upgrade"):
         Store(tmp_path)
     (tmp_path / "tcpwhy.json").write_text("{")
     with pytest.raises(InputError, match="not readable"):

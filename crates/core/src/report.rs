@@ -1,19 +1,19 @@
 //! Flows to rows.
 
 use crate::flow::capacity::Capacity;
+use crate::flow::entry::Entry;
 use crate::flow::half::Half;
 use crate::flow::period::{self, MERGE_DROP, Period, PeriodKind};
 use crate::flow::stretch::Interval;
 use crate::flow::sums::Window;
-use crate::flow::entry::Entry;
 use crate::flow::{Filed, Flow, handshake};
 use crate::pipeline::Options;
 use crate::record::{FlowFacts, IntervalFacts, PeriodFacts, SegmentRow, Verdict};
 use crate::score::{Evidence, Scores};
 use crate::units::{BitRate, Nanos, Seq};
 use crate::verdict::{self, Limitation};
-use crate::wire::{Endpoint, flags};
 use crate::wire::community::community_id;
+use crate::wire::{Endpoint, flags};
 
 /// Who sends and who receives, as every table names it.
 #[derive(Clone, Copy, Debug)]
@@ -53,18 +53,17 @@ pub fn verdict_of(
     };
     let scores = Scores::of(&evidence);
     let answer = verdict::siekkinen(kind, &scores);
-    let reason = answer.err().map(|reason| match (reason, capacity) {
-        ("no capacity", Some(capacity)) => format!("no capacity, {}", capacity.method),
-        ("no capacity", None) => {
-            format!("no capacity, {} data packets or fewer", options.min_packets)
-        }
-        _ => reason.to_owned(),
-    });
+    let reason = match answer {
+        Err(reason) => Some(reason.to_owned()),
+        Ok(Limitation::Application) => None,
+        Ok(_) => no_capacity(capacity, options),
+    };
     let name = answer.ok().map(Limitation::name);
     let columns = Verdict {
         dispersion_score: scores.dispersion,
         retransmission_score: scores.retransmission,
         rwnd_score: scores.rwnd,
+        rwnd_time_score: scores.rwnd_time,
         burstiness_score: scores.burstiness,
         burstiness_measured: scores.burstiness_measured,
         burstiness_seed: scores.burstiness_seed.filter(|_| options.compat_seed),
@@ -75,6 +74,15 @@ pub fn verdict_of(
         ..Verdict::default()
     };
     (columns, answer.ok())
+}
+
+/// Why the capacity is not known, if so: then the tree began at its second test.
+fn no_capacity(capacity: Option<&Capacity>, options: &Options) -> Option<String> {
+    match capacity {
+        Some(capacity) if capacity.bps.is_some() => None,
+        Some(capacity) => Some(format!("no capacity, {}", capacity.method)),
+        None => Some(format!("no capacity, {} data packets or fewer", options.min_packets)),
+    }
 }
 
 /// The row of a half at its end. `periods` are the half's after Merge.
@@ -236,12 +244,15 @@ pub fn judge_half(
     }
     let whole_kind = if bulk.sums.data_packets > 0 { PeriodKind::Btp } else { PeriodKind::Stp };
     let (mut whole, _) = verdict_of(whole_kind, &bulk, half, capacity, options);
-    let (longest, most) = (0..time.len()).map(|i| (i, time[i])).max_by_key(|&(_, t)| t).expect("six");
+    let (longest, most) =
+        (0..time.len()).map(|i| (i, time[i])).max_by_key(|&(_, t)| t).expect("six");
     let name = (most > 0).then(|| Limitation::ALL[longest].name());
     (whole.limitation_siekkinen, whole.limitation) = (name, name);
-    if name.is_some() {
-        whole.null_reason = None;
-    }
+    whole.null_reason = match name {
+        None => whole.null_reason,
+        Some("application") => None,
+        Some(_) => no_capacity(capacity, options),
+    };
     (judged, whole)
 }
 

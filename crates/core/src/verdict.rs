@@ -51,15 +51,17 @@ pub fn siekkinen(kind: PeriodKind, scores: &Scores) -> Result<Limitation, &'stat
         PeriodKind::Stp => return Err("short transfer: fewer than 130 packets"),
         PeriodKind::Btp => {}
     }
-    let dispersion = scores.dispersion.ok_or("no capacity")?;
     let retransmission = scores.retransmission.ok_or("no data")?;
-    if dispersion < DISPERSION_THRESHOLD {
+    // Without a capacity the tree begins at its second test (ALGORITHMS 7.7).
+    if scores.dispersion.is_some_and(|dispersion| dispersion < DISPERSION_THRESHOLD) {
         return Ok(Limitation::UnsharedBottleneck);
     }
     if retransmission > RETRANSMISSION_THRESHOLD {
         return Ok(Limitation::SharedBottleneck);
     }
-    let rwnd = scores.rwnd.ok_or("receiver window unknown")?;
+    // By the packet or by the time: a window that stays closed stops the packets that would show it.
+    let rwnd = [scores.rwnd, scores.rwnd_time].into_iter().flatten().reduce(f64::max);
+    let rwnd = rwnd.ok_or("receiver window unknown")?;
     if rwnd > RWND_THRESHOLD {
         // A window of less than two packets leaves nothing to spread: it is the limit itself.
         return match scores.burstiness {
@@ -118,6 +120,8 @@ mod tests {
         let none = Scores::default();
         assert_eq!(siekkinen(PeriodKind::Alp, &none), Ok(Limitation::Application));
         assert!(siekkinen(PeriodKind::Stp, &none).unwrap_err().contains("130"));
-        assert_eq!(siekkinen(PeriodKind::Btp, &none), Err("no capacity"));
+        assert_eq!(siekkinen(PeriodKind::Btp, &none), Err("no data"));
+        let lossless = Scores { retransmission: Some(0.0), ..none };
+        assert_eq!(siekkinen(PeriodKind::Btp, &lossless), Err("receiver window unknown"));
     }
 }

@@ -24,7 +24,8 @@ impl Recent {
         } else {
             WITHOUT_IDENTIFICATION
         };
-        let found = self.seen.iter().any(|&(seen, ts)| seen == print && entry.ts.since(ts) < within);
+        let found =
+            self.seen.iter().any(|&(seen, ts)| seen == print && entry.ts.since(ts) < within);
         let bare = entry.ip_id == 0 && entry.seq_len() == 0;
         let copy = found && (!bare || self.copies >= 3);
         if copy {

@@ -117,9 +117,7 @@ impl Entry {
     /// Sequence space it takes: payload, and one each for SYN and FIN.
     #[inline]
     pub fn seq_len(&self) -> u32 {
-        self.payload_len
-            + u32::from(self.has(flags::SYN))
-            + u32::from(self.has(flags::FIN))
+        self.payload_len + u32::from(self.has(flags::SYN)) + u32::from(self.has(flags::FIN))
     }
 }
 

@@ -58,9 +58,7 @@ impl Gaps {
     /// The filled bins alone, for keeping.
     pub fn pack(&self) -> PackedGaps {
         let filled = (0..BINS).filter(|&bin| self.count[bin] > 0);
-        PackedGaps(
-            filled.map(|bin| (bin as u8, self.count[bin], self.sum_ns[bin])).collect(),
-        )
+        PackedGaps(filled.map(|bin| (bin as u8, self.count[bin], self.sum_ns[bin])).collect())
     }
 
     /// Adds the gaps of `other`.

@@ -33,6 +33,9 @@ pub struct Half {
     window_closed: bool,
     headers_len: u32,
     last_new: Option<Nanos>,
+    /// End of the newest window that the observer saw.
+    edge: Option<u64>,
+    free_since: Option<Nanos>,
     drained: Option<Nanos>,
     scale_evidence: ScaleEvidence,
     seed_highest: Option<u32>,
@@ -131,16 +134,15 @@ impl Half {
             rto: self.rtt.rto(),
             window_closed: self.window_closed,
         };
-        let was_next = self.ledger.next();
         let repairing = self.ledger.recovery().is_some();
         let filed = self.ledger.data(start, end, frame, entry, &path);
         self.mss.learn(entry.payload_len);
         self.headers_len = entry.headers_len();
         let known = self.view.at(entry);
         self.stretch.start(entry.ts, around.flow_start, around.interval);
-        let (full, small) = self.mss.split(entry.payload_len);
+        let (full, small) = self.packets(entry.payload_len, start, known);
         if matches!(filed.kind, Kind::New | Kind::Reordered) {
-            let before = self.before(entry.ts, was_next, known, repairing);
+            let before = self.before(entry.ts);
             let step = self.isolate.segment(entry.ts, full, small, before);
             self.take_step(step, entry.ts);
         }
@@ -149,6 +151,8 @@ impl Half {
         let flight_size = known.map(|known| self.ledger.next().saturating_sub(known.una));
         self.sum(entry, &filed, full, small, known, repairing);
         self.capacity_from_data(entry, &filed, full > 0, around);
+        self.note_freedom(entry.ts);
+        self.view.sent(entry.ts, self.ledger.next(), self.mss.value());
         let seq_start = start as i64 - self.ledger.origin() as i64;
         Some(Sent { filed, seq_start, flight_size })
     }
@@ -163,18 +167,33 @@ impl Half {
         }
     }
 
+    /// How many full packets a segment stands for, and whether a small one is among them. What the
+    /// end of the receiver's window cut short is no sign of the application.
+    fn packets(&self, len: u32, start: u64, known: Option<Known>) -> (u32, bool) {
+        let (full, small) = self.mss.split(len);
+        let mss = u64::from(self.mss.value());
+        let left = known.and_then(|known| known.edge).map(|edge| edge.saturating_sub(start));
+        let cut = small && left.is_some_and(|left| left < u64::from(full + 1) * mss);
+        if cut { (full + 1, false) } else { (full, small) }
+    }
+
     /// What the sender could have done before this segment, for Isolate.
-    fn before(&self, ts: Nanos, next: u64, known: Option<Known>, repairing: bool) -> Before {
-        let room = known.is_none_or(|known| {
-            let open = known.edge.is_none_or(|edge| edge >= next + u64::from(self.mss.value()));
-            known.una >= next || open
-        });
-        let drained = match (known, self.drained) {
-            (Some(known), Some(since)) if known.una >= next => ts.since(since),
-            _ => Nanos(0),
-        };
+    fn before(&self, ts: Nanos) -> Before {
+        let since = |start: Option<Nanos>| start.map_or(Nanos(0), |start| ts.since(start));
         let idle = self.rtt.srtt.unwrap_or(Nanos::from_millis(100)).max(SHORTEST_IDLE);
-        Before { free: room && !repairing && !self.window_closed, drained, idle }
+        Before { free: since(self.free_since), drained: since(self.drained), idle }
+    }
+
+    /// Notes from when on nothing has held the sender back: room in the window for a full segment
+    /// and no loss being repaired; and from when on it had nothing in flight besides. `at` is the
+    /// sender's time, as far as it can be told.
+    fn note_freedom(&mut self, at: Nanos) {
+        let next = self.ledger.next();
+        let room = self.edge.is_none_or(|edge| edge >= next + u64::from(self.mss.value()));
+        let free = room && !self.window_closed && self.ledger.recovery().is_none();
+        self.free_since = if free { self.free_since.or(Some(at)) } else { None };
+        let drained = free && self.ledger.una() >= next;
+        self.drained = if drained { self.drained.or(Some(at)) } else { None };
     }
 
     fn count(&mut self, entry: &Entry, filed: &Filed, packets: u32) {
@@ -211,6 +230,7 @@ impl Half {
         let mss = u64::from(self.mss.value());
         let window = self.stretch.window(full > 0);
         let sums = &mut window.sums;
+        sums.rwnd_blocked_ns += self.view.take_blocked().0 as u64;
         let ip_bytes = filed.unique_bytes
             + u64::from(full + u32::from(small)) * u64::from(entry.headers_len());
         if sums.first.is_none() {
@@ -300,10 +320,6 @@ impl Half {
         self.totals.spurious_bytes += acked.spurious_bytes;
         self.stretch.late().sums.spurious_bytes += acked.spurious_bytes;
         if acked.bytes > 0 {
-            let tau = around.tau_sender.unwrap_or_default();
-            if self.ledger.una() >= self.ledger.next() {
-                self.drained = Some(entry.ts + tau);
-            }
             self.delivery.acked(entry.ts, acked.bytes, self.rtt.srtt);
         }
         self.window(entry, ack, around);
@@ -330,6 +346,10 @@ impl Half {
         }
         let tau = around.tau_sender.unwrap_or_default();
         self.view.acknowledgement(entry, ack, rwnd, tau);
+        if ack >= self.ledger.una() {
+            self.edge = rwnd.map(|rwnd| ack + rwnd);
+            self.note_freedom(entry.ts + tau);
+        }
     }
 
     fn capacity_from_ack(&mut self, entry: &Entry, acked: &Acked, sack: &[(u64, u64)]) {
@@ -389,10 +409,19 @@ impl Half {
         (self.seed_new_bytes > 0).then(|| self.seed_again_bytes as f64 / self.seed_new_bytes as f64)
     }
 
+    /// Whether the data segment `entry` is a copy of one that is in flight, from another place on its
+    /// way: the same range with the same identification, from a sender that counts them.
+    pub fn is_copy(&self, entry: &Entry) -> bool {
+        let Some(unwrap) = &self.unwrap else { return false };
+        let start = unwrap.peek(entry.seq + u32::from(entry.has(flags::SYN)));
+        entry.ip_id != 0 && start < self.ledger.next() && self.ledger.is_copy(start, entry)
+    }
+
     /// Whether a segment without payload is a keep-alive: one below the next byte.
     pub fn is_keep_alive(&self, entry: &Entry) -> bool {
         let plain = !entry.has(flags::SYN | flags::FIN | flags::RST) && entry.payload_len == 0;
-        plain && self.totals.payload_bytes > 0
+        plain
+            && self.totals.payload_bytes > 0
             && self.unwrap.as_ref().is_some_and(|u| u.peek(entry.seq) + 1 == self.ledger.next())
     }
 
@@ -416,7 +445,8 @@ impl Half {
     }
 }
 
-/// The highest rate at which data was acknowledged over at least a round trip.
+/// The highest rate at which data was acknowledged over a second and four round trips: long enough
+/// for the burst of a token bucket or of compressed acknowledgements to fade.
 #[derive(Clone, Copy, Debug, Default)]
 struct Delivery {
     since: Option<Nanos>,
@@ -432,7 +462,7 @@ impl Delivery {
         };
         self.bytes += bytes;
         let span = ts.since(since);
-        if span >= srtt.unwrap_or_default().max(Nanos::from_millis(20)) {
+        if span >= Nanos(4 * srtt.unwrap_or_default().0).max(Nanos::SECOND) {
             let bps = self.bytes as f64 * 8e9 / span.0 as f64;
             self.most_bps = Some(self.most_bps.map_or(bps, |most| most.max(bps)));
             (self.since, self.bytes) = (Some(ts), 0);

@@ -178,14 +178,16 @@ impl Handshake {
             (true, false) if self.fin[orig] => "SH",
             (true, false) => "S0",
             (true, true) if self.rejected && self.third.is_none() => "REJ",
-            (true, true) => match (self.rst[orig], self.rst[resp], self.fin[orig], self.fin[resp]) {
-                (_, _, true, true) => "SF",
-                (true, _, _, _) => "RSTO",
-                (_, true, _, _) => "RSTR",
-                (_, _, true, _) => "S2",
-                (_, _, _, true) => "S3",
-                _ => "S1",
-            },
+            (true, true) => {
+                match (self.rst[orig], self.rst[resp], self.fin[orig], self.fin[resp]) {
+                    (_, _, true, true) => "SF",
+                    (true, _, _, _) => "RSTO",
+                    (_, true, _, _) => "RSTR",
+                    (_, _, true, _) => "S2",
+                    (_, _, _, true) => "S3",
+                    _ => "S1",
+                }
+            }
         }
     }
 }

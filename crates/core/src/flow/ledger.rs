@@ -48,10 +48,7 @@ impl Kind {
 
     /// Whether bytes were sent again.
     pub fn is_retransmission(self) -> bool {
-        matches!(
-            self,
-            Kind::Fast | Kind::Rto | Kind::Tlp | Kind::Spurious | Kind::Retransmission
-        )
+        matches!(self, Kind::Fast | Kind::Rto | Kind::Tlp | Kind::Spurious | Kind::Retransmission)
     }
 }
 
@@ -200,6 +197,22 @@ impl Ledger {
         self.recovery.map(|recovery| recovery.kind)
     }
 
+    /// Whether `entry`, from `start` on, is a copy of a segment in flight. A host that sends something
+    /// again gives it another IPv4 identification, if it gives its segments different ones at all.
+    pub fn is_copy(&self, start: u64, entry: &Entry) -> bool {
+        let Ok(at) = self.sent.binary_search_by_key(&start, |sent| sent.start) else {
+            return false;
+        };
+        let sent = &self.sent[at];
+        let neighbours = [at.checked_sub(1), at.checked_add(1)];
+        let mut others = neighbours.iter().flatten().filter_map(|&at| self.sent.get(at));
+        !sent.hole
+            && sent.ip_id == entry.ip_id
+            && sent.tsval == entry.tsval
+            && sent.len == entry.payload_len
+            && others.all(|other| other.ip_id != entry.ip_id)
+    }
+
     /// Ranges that were merged since too many were in flight.
     pub fn overflow(&self) -> u64 {
         self.overflow
@@ -314,6 +327,7 @@ impl Ledger {
                 let sent = &mut self.sent[index];
                 sent.sends = sent.sends.saturating_add(1);
                 sent.last = entry.ts;
+                (sent.ip_id, sent.tsval) = (entry.ip_id, entry.tsval);
             }
         }
         if missing > 0 {
@@ -549,13 +563,14 @@ impl Ledger {
     /// the second block, as a report of a duplicate (RFC 2883 section 4).
     fn selective(&mut self, ack: u64, sack: &[(u64, u64)]) -> u64 {
         let (left, right) = sack[0];
-        let duplicate = right <= ack
-            || sack.get(1).is_some_and(|second| second.0 <= left && right <= second.1);
+        let duplicate =
+            right <= ack || sack.get(1).is_some_and(|second| second.0 <= left && right <= second.1);
         let mut spurious = 0;
         if duplicate {
-            let covered = self.recent.iter_mut().filter(|resent| {
-                !resent.spurious && resent.start < right && left < resent.end
-            });
+            let covered = self
+                .recent
+                .iter_mut()
+                .filter(|resent| !resent.spurious && resent.start < right && left < resent.end);
             for resent in covered {
                 resent.spurious = true;
                 spurious += resent.end - resent.start;

@@ -95,7 +95,9 @@ impl Flow {
     ) -> Filed {
         let side = side(entry);
         self.end = self.end.max(entry.ts);
-        if self.recent.is_copy(entry) {
+        let copy = self.recent.is_copy(entry)
+            || (entry.payload_len > 0 && self.halves[side].is_copy(entry));
+        if copy {
             self.halves[side].totals.duplicate_frames += 1;
             return Filed { duplicate: true, ..Filed::default() };
         }

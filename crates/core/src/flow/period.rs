@@ -154,9 +154,9 @@ pub enum Step {
 /// What Isolate has to know of the gap before a segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Before {
-    /// Nothing held the sender back: all acknowledged, or window left and no loss being repaired.
-    pub free: bool,
-    /// How long everything had been acknowledged, in the sender's view.
+    /// How long nothing had held the sender back: window left and no loss being repaired.
+    pub free: Nanos,
+    /// How long, besides, everything had been acknowledged.
     pub drained: Nanos,
     /// Idle time that counts: max(RTT, 10 ms).
     pub idle: Nanos,
@@ -184,7 +184,7 @@ impl Isolate {
     pub fn segment(&mut self, ts: Nanos, full: u32, small: bool, before: Before) -> Step {
         let mut step = Step::Stay;
         if let Some((last, last_small)) = self.last.filter(|_| self.transfer) {
-            let silent = ts.since(last) > before.idle && last_small && before.free;
+            let silent = last_small && ts.since(last).min(before.free) > before.idle;
             if silent || before.drained > before.idle {
                 step = Step::Alp { start: last };
                 self.enter_alp();
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     const IDLE: Before =
-        Before { free: true, drained: Nanos(0), idle: Nanos(100_000_000) };
+        Before { free: Nanos(i64::MAX), drained: Nanos(0), idle: Nanos(100_000_000) };
 
     fn ms(ms: i64) -> Nanos {
         Nanos::from_millis(ms)
@@ -267,15 +267,14 @@ mod tests {
     fn silence_while_something_holds_the_sender_back_is_not_the_application() {
         let mut isolate = Isolate::default();
         isolate.segment(ms(0), 3, true, IDLE);
-        let held = Before { free: false, ..IDLE };
+        let held = Before { free: Nanos(0), ..IDLE };
         assert_eq!(isolate.segment(ms(900), 1, false, held), Step::Stay);
     }
 
     #[test]
     fn many_small_packets_end_a_transfer_without_silence() {
         let mut isolate = Isolate::default();
-        let steps: Vec<Step> =
-            (0..12).map(|i| isolate.segment(ms(i), 1, i >= 6, IDLE)).collect();
+        let steps: Vec<Step> = (0..12).map(|i| isolate.segment(ms(i), 1, i >= 6, IDLE)).collect();
         assert_eq!(steps[2], Step::Transfer { start: ms(0) });
         assert_eq!(steps[10], Step::Alp { start: ms(10) }, "{steps:?}");
     }

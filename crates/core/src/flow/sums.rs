@@ -30,6 +30,8 @@ pub struct Sums {
     pub rwnd_limited: u64,
     /// Sum of the windows at those segments in bytes.
     pub rwnd_sum: f64,
+    /// Time in ns in which the window left no room for a full segment.
+    pub rwnd_blocked_ns: u64,
     /// Smallest window.
     pub rwnd_min: Option<u64>,
     /// Largest flight size.
@@ -59,6 +61,7 @@ impl Sums {
         self.rwnd_known += later.rwnd_known;
         self.rwnd_limited += later.rwnd_limited;
         self.rwnd_sum += later.rwnd_sum;
+        self.rwnd_blocked_ns += later.rwnd_blocked_ns;
         self.rwnd_min = least(self.rwnd_min, later.rwnd_min);
         self.flight_max = self.flight_max.max(later.flight_max);
         self.rtt_samples += later.rtt_samples;

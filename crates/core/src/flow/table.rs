@@ -44,7 +44,13 @@ struct Slot {
 /// What analyses the bursts.
 pub trait Analyse {
     /// Takes one segment of a flow; `flow` is made with the first one.
-    fn segment(&mut self, key: FlowKey, flow: &mut Option<Box<Flow>>, entry: &Entry, sack: &[(Seq, Seq)]);
+    fn segment(
+        &mut self,
+        key: FlowKey,
+        flow: &mut Option<Box<Flow>>,
+        entry: &Entry,
+        sack: &[(Seq, Seq)],
+    );
     /// The flow has ended.
     fn end(&mut self, flow: Box<Flow>);
     /// A flow was put out before its end.
@@ -269,7 +275,8 @@ impl Table {
         }
         let mut next = (at + 1) & mask;
         while self.index[next].slot != 0 {
-            let home = self.hash(&self.slots[self.index[next].slot as usize - 1].key) as usize & mask;
+            let home =
+                self.hash(&self.slots[self.index[next].slot as usize - 1].key) as usize & mask;
             // Whether `home` lies cyclically outside (at, next]: then the bucket may move to `at`.
             if (next.wrapping_sub(home) & mask) >= (next.wrapping_sub(at) & mask) {
                 self.index[at] = self.index[next];

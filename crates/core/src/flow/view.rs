@@ -25,8 +25,14 @@ pub struct SenderView {
     coming: VecDeque<Coming>,
     una: Option<u64>,
     edge: Option<u64>,
+    closed: bool,
     shrinks: u8,
     overflow: u64,
+    /// What the sender sent last, and what a full segment takes.
+    next: u64,
+    mss: u32,
+    blocked_since: Option<Nanos>,
+    blocked: Nanos,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +42,7 @@ struct Coming {
     edge: Option<u64>,
     tsval: u32,
     has_timestamps: bool,
+    closed: bool,
 }
 
 impl SenderView {
@@ -44,7 +51,7 @@ impl SenderView {
     pub fn acknowledgement(&mut self, entry: &Entry, una: u64, rwnd: Option<u64>, tau: Nanos) {
         if self.coming.len() >= MOST_COMING {
             self.overflow += 1;
-            self.release_front();
+            self.release_front(entry.ts);
         }
         self.coming.push_back(Coming {
             due: entry.ts + tau,
@@ -52,6 +59,7 @@ impl SenderView {
             edge: rwnd.map(|rwnd| una + rwnd),
             tsval: entry.tsval,
             has_timestamps: entry.has_timestamps(),
+            closed: entry.window_raw == 0,
         });
     }
 
@@ -65,12 +73,38 @@ impl SenderView {
             if front.due > entry.ts && !echoed {
                 break;
             }
-            self.release_front();
+            self.release_front(entry.ts);
         }
         Some(Known { una: self.una?, edge: self.edge })
     }
 
-    fn release_front(&mut self) {
+    /// The sender has sent up to `next` at `ts`; whether the window now lets it send more decides
+    /// whose time it is that passes from here on.
+    #[inline]
+    pub fn sent(&mut self, ts: Nanos, next: u64, mss: u32) {
+        self.open(ts);
+        (self.next, self.mss) = (next, mss);
+        if self.is_full() {
+            self.blocked_since = Some(ts);
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.closed || self.edge.is_some_and(|edge| edge < self.next + u64::from(self.mss))
+    }
+
+    fn open(&mut self, at: Nanos) {
+        if let Some(since) = self.blocked_since.take() {
+            self.blocked += at.since(since);
+        }
+    }
+
+    /// Time in which the window left no room for a full segment, since the last call.
+    pub fn take_blocked(&mut self) -> Nanos {
+        std::mem::take(&mut self.blocked)
+    }
+
+    fn release_front(&mut self, now: Nanos) {
         let Some(ack) = self.coming.pop_front() else { return };
         self.una = Some(self.una.map_or(ack.una, |una| una.max(ack.una)));
         match (self.edge, ack.edge) {
@@ -88,6 +122,10 @@ impl SenderView {
                 self.shrinks = 0;
             }
             _ => {}
+        }
+        self.closed = ack.closed;
+        if self.blocked_since.is_some() && !self.is_full() {
+            self.open(ack.due.min(now));
         }
     }
 
@@ -107,7 +145,8 @@ mod tests {
 
     fn entry(ts: i64, tsval: u32, tsecr: u32) -> Entry {
         let ts = Nanos::from_millis(ts);
-        Entry { ts, tsval, tsecr, marks: marks::TIMESTAMPS, ..Entry::default() }
+        let marks = marks::TIMESTAMPS;
+        Entry { ts, tsval, tsecr, marks, window_raw: 1, ..Entry::default() }
     }
 
     #[test]
@@ -119,6 +158,20 @@ mod tests {
         assert_eq!(view.at(&entry(9, 0, 49)), None);
         assert_eq!(view.at(&entry(10, 0, 50)), Some(Known { una: 1_000, edge: Some(6_000) }));
         assert_eq!(view.at(&entry(11, 0, 55)).map(|known| known.una), Some(2_000), "echoed");
+    }
+
+    #[test]
+    fn time_counts_as_the_windows_while_no_full_segment_fits() {
+        let mut view = SenderView::default();
+        let tau = Nanos::from_millis(10);
+        view.acknowledgement(&entry(0, 0, 0), 0, Some(3_000), tau);
+        view.at(&entry(20, 0, 0));
+        view.sent(Nanos::from_millis(20), 1_000, 1_000);
+        view.sent(Nanos::from_millis(21), 2_500, 1_000);
+        view.acknowledgement(&entry(40, 0, 0), 2_500, Some(3_000), tau);
+        view.at(&entry(70, 0, 0));
+        view.sent(Nanos::from_millis(70), 3_500, 1_000);
+        assert_eq!(view.take_blocked(), Nanos::from_millis(50 - 21));
     }
 
     #[test]

@@ -208,6 +208,8 @@ columns! {
         retransmission_score: Option<f64>,
         /// Share of data packets sent within 3 MSS of the receiver window.
         rwnd_score: Option<f64>,
+        /// Share of the time in which the receiver window left no room for a full segment.
+        rwnd_time_score: Option<f64>,
         /// 1 - (window in packets - 1) * MSS / (capacity * RTT).
         burstiness_score: Option<f64>,
         /// Mean of the largest inter-arrival times / RTT: burstiness as measured.

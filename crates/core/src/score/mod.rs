@@ -32,6 +32,8 @@ pub struct Scores {
     pub retransmission: Option<f64>,
     /// Share of segments sent near the end of the receiver window.
     pub rwnd: Option<f64>,
+    /// Share of the time in which the receiver window was full.
+    pub rwnd_time: Option<f64>,
     /// Burstiness in theory, from window, capacity and RTT.
     pub burstiness: Option<f64>,
     /// Burstiness as measured, from the largest gaps.
@@ -47,6 +49,7 @@ impl Scores {
             dispersion: dispersion::score(evidence),
             retransmission: retransmission::score(evidence),
             rwnd: rwnd::score(evidence),
+            rwnd_time: rwnd::by_time(evidence),
             burstiness: burstiness::score(evidence),
             burstiness_measured: burstiness::measured(evidence),
             burstiness_seed: burstiness::seed(evidence),

@@ -119,18 +119,14 @@ impl Collector {
         }
     }
 
-    /// What is known now. The highest rate that `delivered_bps` was reached over a round trip bounds
-    /// the capacity from below.
+    /// What is known now. The rate `delivered_bps` that was reached over a long time bounds the
+    /// capacity from below.
     pub fn capacity(&mut self, delivered_bps: Option<f64>) -> Capacity {
         self.estimate();
-        let resolvable = (!self.nanoseconds)
-            .then(|| 1500.0 * 8.0 * 1e9 / (RESOLVABLE * 1000) as f64);
-        let refused = |method| Capacity {
-            method,
-            lower_bps: delivered_bps,
-            upper_bps: None,
-            bps: None,
-        };
+        let resolvable =
+            (!self.nanoseconds).then(|| 1500.0 * 8.0 * 1e9 / (RESOLVABLE * 1000) as f64);
+        let refused =
+            |method| Capacity { method, lower_bps: delivered_bps, upper_bps: None, bps: None };
         if self.candidates > 0 && self.unresolved * 2 > self.candidates {
             return Capacity { lower_bps: resolvable, ..refused("refused: timestamp resolution") };
         }
@@ -145,14 +141,18 @@ impl Collector {
         rates.sort_by(f64::total_cmp);
         let median = rates[rates.len() / 2];
         Capacity {
-            bps: Some(median.max(delivered_bps.unwrap_or(0.0))),
+            bps: Some(median),
             method: match (self.stream, last.phase) {
                 (Some(Stream::Acks), 1) => "pprate acks, one mode",
                 (Some(Stream::Acks), _) => "pprate acks, several modes",
                 (_, 1) => "pprate data, one mode",
                 _ => "pprate data, several modes",
             },
-            lower_bps: [last.lower_bps, delivered_bps].into_iter().flatten().reduce(f64::max),
+            lower_bps: [last.lower_bps, delivered_bps]
+                .into_iter()
+                .flatten()
+                .reduce(f64::max)
+                .map(|lower| lower.min(median)),
             upper_bps: last.upper_bps,
         }
     }

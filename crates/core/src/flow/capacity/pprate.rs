@@ -113,9 +113,7 @@ fn choose<'a>(pairs: &'a [Mode], adr: Option<&Mode>) -> &'a Mode {
     let above = adr.and_then(|adr| {
         tallest(&mut pairs.iter().filter(|mode| mode.low >= adr.high || mode.high > adr.centre))
     });
-    let chosen = above
-        .or_else(|| tallest(&mut pairs.iter()))
-        .expect("there are several modes");
+    let chosen = above.or_else(|| tallest(&mut pairs.iter())).expect("there are several modes");
     let harmonic = pairs.iter().rev().find(|mode| {
         mode.height >= LEAST_TRAINS
             && (2..=6).any(|k| (mode.centre / f64::from(k) / chosen.centre - 1.0).abs() < 0.05)
@@ -137,7 +135,8 @@ mod tests {
 
     /// A small generator of its own, so that the samples are the same everywhere.
     fn noise(state: &mut u64) -> f32 {
-        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        *state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (*state >> 40) as f32 / (1u64 << 24) as f32
     }
 

@@ -57,7 +57,7 @@ def tcpwhy() -> Callable[..., subprocess.CompletedProcess[str]]:
 
     def run(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "tcpwhy", *map(str, arguments)]
-        options = {"text": True, "capture_output": True, "timeout": 120} | options
+        options = {"text": True, "capture_output": True, "timeout": 60} | options
         return subprocess.run(command, check=False, **options)
 
     return run

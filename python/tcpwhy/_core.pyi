@@ -2,6 +2,20 @@ from collections.abc import Iterator, Sequence
 from os import PathLike
 from typing import Any, final
 
+__all__ = [
+    "Batch",
+    "InputError",
+    "PrivilegeError",
+    "Rows",
+    "Stream",
+    "TcpwhyError",
+    "UsageError",
+    "__version__",
+    "analyze",
+    "counters",
+    "schemas",
+]
+
 __version__: str
 
 class TcpwhyError(Exception):
@@ -44,7 +58,6 @@ def analyze(
     flow: str | None = None,
     workers: int | None = None,
     compat_seed: bool = False,
-    pace: float | None = None,
 ) -> Stream: ...
 def counters() -> list[tuple[str, str]]: ...
 def schemas() -> list[tuple[str, list[tuple[str, str, bool, str]]]]: ...

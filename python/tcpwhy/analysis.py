@@ -72,7 +72,7 @@ def analyze(
     if compat not in (None, "seed"):
         raise UsageError(f"no compatibility mode {compat!r}: there is 'seed'")
     if "segments" in tables and flow is None:
-        raise UsageError("the segments table is of one flow: choose it with flow")
+        raise UsageError("the segments table is of one flow: choose it with --flow or flow=")
     for name, value in {"min_packets": min_packets, "workers": workers}.items():
         if value is not None and value < 1:
             raise UsageError(f"{name} must be at least 1, not {value}")

@@ -105,6 +105,9 @@ def overview(
         style: how to stress.
 
     """
+    if not counters.get("packets_read"):
+        yield "No packet was read."
+        return
     if halves:
         yield from _table(halves, width, style)
     if total > len(halves):

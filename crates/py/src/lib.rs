@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::{create_exception, exceptions::PyException};
 use tcpwhy_core::counter::Counter;
 use tcpwhy_core::pipeline::Table;
-use tcpwhy_io::stream::Error;
+use tcpwhy_io::Error;
 
 create_exception!(
     tcpwhy,

@@ -2,7 +2,6 @@
 
 use crate::arrow::Batch;
 use crate::{exception, table};
-use arrow_array::RecordBatch;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -10,21 +9,19 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use tcpwhy_core::pipeline::{Options, Table};
+use tcpwhy_core::pipeline::Options;
 use tcpwhy_core::units::Nanos;
-use tcpwhy_io::stream::{self, Control, Error, Source};
+use tcpwhy_io::{Handle, Source, stream};
 
 /// A running analysis: an iterator of (table name, batch).
 ///
 /// Damage to an input raises `InputError` at its place in the stream; iteration goes on after it.
 #[pyclass(frozen, module = "tcpwhy._core")]
 pub struct Stream {
-    items: Mutex<Receiver<Item>>,
+    items: Mutex<Receiver<stream::Item>>,
     reader: Mutex<Option<JoinHandle<()>>>,
-    control: Control,
+    handle: Handle,
 }
-
-type Item = Result<(Table, RecordBatch), Error>;
 
 /// Batches that wait for Python. Small: a slow consumer slows the reading down, not the memory.
 const WAITING_BATCHES: usize = 4;
@@ -55,13 +52,13 @@ impl Stream {
 
     /// How far the run is: bytes read, bytes in all (None for a pipe), packets read.
     fn progress(&self) -> (u64, Option<u64>, u64) {
-        let progress = self.control.progress();
+        let progress = self.handle.progress();
         (progress.bytes_read, progress.bytes_total, progress.packets)
     }
 
     /// Ends the run early; the rows found so far still come.
     fn stop(&self) {
-        self.control.stop();
+        self.handle.stop();
     }
 }
 
@@ -84,7 +81,7 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        self.control.stop();
+        self.handle.stop();
     }
 }
 
@@ -92,7 +89,7 @@ impl Drop for Stream {
 #[pyfunction]
 #[pyo3(signature = (
     inputs, *, tables, interval_ns=None, idle_timeout_ns=None, min_packets=None, filter=None,
-    flow=None, workers=None, compat_seed=false, pace=None,
+    flow=None, workers=None, compat_seed=false,
 ))]
 #[expect(
     clippy::too_many_arguments,
@@ -109,7 +106,6 @@ pub fn analyze(
     flow: Option<String>,
     workers: Option<usize>,
     compat_seed: bool,
-    pace: Option<f64>,
 ) -> PyResult<Stream> {
     let default = Options::default();
     let options = Options {
@@ -127,13 +123,12 @@ pub fn analyze(
     let source = Source {
         inputs,
         filter,
-        workers,
-        pace,
+        workers: workers.unwrap_or(0),
     };
     let stream = py
         .detach(|| stream::analyze(source, options))
         .map_err(|e| exception(&e))?;
-    let control = stream.control();
+    let handle = stream.handle();
     let (sender, items) = sync_channel(WAITING_BATCHES);
     let reader = thread::spawn(move || {
         // A send fails when Python has dropped its end: nobody wants the rest.
@@ -142,6 +137,6 @@ pub fn analyze(
     Ok(Stream {
         items: Mutex::new(items),
         reader: Mutex::new(Some(reader)),
-        control,
+        handle,
     })
 }

@@ -18,6 +18,10 @@ INTERRUPTED = 130
 """Exit code after Ctrl-C or SIGTERM: everything finished so far is written."""
 
 
+class ReaderGoneError(Exception):
+    """Whoever read standard output has seen enough. click takes a BrokenPipeError for a fault."""
+
+
 class Commands(click.Group):
     """Finds the commands in this package."""
 
@@ -32,6 +36,13 @@ class Commands(click.Group):
             return None
         command: click.Command = importlib.import_module(f"{__name__}.{cmd_name}").command
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise ReaderGoneError from error
 
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -50,6 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     try:
         code = tcpwhy.main(arguments, prog_name="tcpwhy", standalone_mode=False) or 0
         sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        code = error.exit_code
     except click.UsageError as error:
         usage = error.ctx.command_path if error.ctx else "tcpwhy"
         code = _complain(f"{error.format_message().rstrip('.')} (see {usage} --help)", 2)
@@ -57,8 +71,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         code = _complain(str(error), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         code = INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read the output has seen enough. Python would complain again when it exits.
+    except (ReaderGoneError, BrokenPipeError):
+        # Python would complain when it flushes at its exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except OSError as error:

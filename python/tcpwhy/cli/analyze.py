@@ -4,6 +4,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from types import FrameType
 
 import click
@@ -70,10 +71,13 @@ def command(
     standard input. Several are read in the order of their packets' times.
     """
     targets = outputs or ("-",)
+    # A misspelt name must not cost the results of an earlier run.
+    if not any(_may_be_read(capture) for capture in captures):
+        targets = ()
     with ExitStack() as stack:
         sinks = [open_sink(target, format=format, tables=tables or None) for target in targets]
-        wanted = tuple(dict.fromkeys(table for sink in sinks for table in sink.tables))
-        result = analyze(captures, table=wanted, **options)  # type: ignore[arg-type]
+        wanted = dict.fromkeys(table for sink in sinks for table in sink.tables)
+        result = analyze(captures, table=wanted or ["counters"], **options)  # type: ignore[arg-type]
         for sink in sinks:
             stack.callback(sink.close)
         interrupted = stack.enter_context(stopped_by_signals(result))
@@ -115,3 +119,7 @@ def _pour(result: Result, sinks: Sequence[Sink]) -> None:
         for sink in sinks:
             if table in sink.tables:
                 sink.write(table, batch)
+
+
+def _may_be_read(capture: str) -> bool:
+    return capture == "-" or (Path(capture).exists() and not Path(capture).is_dir())

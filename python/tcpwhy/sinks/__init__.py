@@ -43,15 +43,16 @@ def open_sink(target: str, *, format: str | None, tables: Sequence[str] | None) 
     a store takes all that have rows of every flow, and anything else takes `flows`.
     """
     path = Path(target)
-    scheme = urlsplit(target).scheme if "://" in target else None
-    if scheme:
-        module = _with(scheme, "SCHEMES")
+    if "://" in target:
+        module = _with(urlsplit(target).scheme, "SCHEMES")
     elif target == "-":
         module = _named(format or "table")
-    elif path.is_dir() or target.endswith("/") or not (path.suffix or format):
+    elif path.is_dir() or target.endswith("/") or not path.suffix:
         module = importlib.import_module("tcpwhy.store")
+    elif format and path.suffix not in _by("SUFFIXES"):
+        module = _named(format)
     else:
-        module = _named(format) if format else _with(path.suffix, "SUFFIXES")
+        module = _with(path.suffix, "SUFFIXES")
     default: tuple[str, ...] = getattr(module, "DEFAULT_TABLES", ("flows",))
     chosen = tuple(tables) if tables else default
     sink: Sink = module.Sink(target, chosen)
@@ -88,12 +89,18 @@ def _named(format: str) -> ModuleType:
     return importlib.import_module(f"{__name__}.{format}")
 
 
-def _with(key: str, kind: str) -> ModuleType:
-    keys: dict[str, ModuleType] = {}
+def _by(kind: str) -> dict[str, ModuleType]:
+    """Index the modules by their suffixes or schemes."""
+    found: dict[str, ModuleType] = {}
     for _, module in _modules():
-        keys |= dict.fromkeys(getattr(module, kind, ()), module)
-    if key not in keys:
-        known = ", ".join(sorted(keys)) or "none yet"
+        found |= dict.fromkeys(getattr(module, kind, ()), module)
+    return found
+
+
+def _with(key: str, kind: str) -> ModuleType:
+    found = _by(kind)
+    if key not in found:
+        known = ", ".join(sorted(found)) or "none yet"
         what = "URL scheme" if kind == "SCHEMES" else "file suffix"
         raise UsageError(f"no output for the {what} {key!r}: known are {known}")
-    return keys[key]
+    return found[key]

@@ -46,12 +46,12 @@ impl Tau {
     /// an upper bound of the delay only, so that the minimum over a window is what counts.
     #[inline]
     pub fn came_back(&mut self, now: Nanos, tsecr: u32) {
-        if let Some((tsval, since)) = self.probe {
-            if tsecr.wrapping_sub(tsval) as i32 >= 0 {
-                self.probe = None;
-                if tsecr == tsval {
-                    self.sample(now, now.since(since));
-                }
+        if let Some((tsval, since)) = self.probe
+            && tsecr.wrapping_sub(tsval) as i32 >= 0
+        {
+            self.probe = None;
+            if tsecr == tsval {
+                self.sample(now, now.since(since));
             }
         }
     }

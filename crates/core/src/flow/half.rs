@@ -2,10 +2,12 @@
 
 use super::capacity::{Capacity, Collector, Stream};
 use super::delay::Rtt;
+use super::delivery::Delivery;
 use super::entry::Entry;
 use super::ledger::{Acked, Filed, Kind, Ledger, Path};
 use super::mss::Mss;
 use super::period::{Before, Isolate, Step};
+use super::scale::ScaleEvidence;
 use super::stretch::Stretch;
 use super::view::{Known, SenderView};
 use crate::units::{Nanos, Seq, Unwrap};
@@ -442,61 +444,6 @@ impl Half {
     /// Ranges and acknowledgements that a bound cut.
     pub fn overflow(&self) -> u64 {
         self.ledger.overflow() + self.view.overflow()
-    }
-}
-
-/// The highest rate at which data was acknowledged over a second and four round trips: long enough
-/// for the burst of a token bucket or of compressed acknowledgements to fade.
-#[derive(Clone, Copy, Debug, Default)]
-struct Delivery {
-    since: Option<Nanos>,
-    bytes: u64,
-    most_bps: Option<f64>,
-}
-
-impl Delivery {
-    fn acked(&mut self, ts: Nanos, bytes: u64, srtt: Option<Nanos>) {
-        let Some(since) = self.since else {
-            self.since = Some(ts);
-            return;
-        };
-        self.bytes += bytes;
-        let span = ts.since(since);
-        if span >= Nanos(4 * srtt.unwrap_or_default().0).max(Nanos::SECOND) {
-            let bps = self.bytes as f64 * 8e9 / span.0 as f64;
-            self.most_bps = Some(self.most_bps.map_or(bps, |most| most.max(bps)));
-            (self.since, self.bytes) = (Some(ts), 0);
-        }
-    }
-}
-
-/// Flight sizes against unscaled windows: what shift they need at least.
-#[derive(Clone, Copy, Debug, Default)]
-struct ScaleEvidence {
-    needed: [u32; 15],
-}
-
-impl ScaleEvidence {
-    fn add(&mut self, flight: u64, window_raw: u16) {
-        if window_raw > 0 {
-            // Two percent more than the window is a matter of when the two were seen.
-            let fits = |scale: &usize| flight * 100 <= (u64::from(window_raw) << scale) * 102;
-            let scale = (0..15).find(fits).unwrap_or(14);
-            self.needed[scale] += 1;
-        }
-    }
-
-    fn least_scale(&self) -> Option<u8> {
-        let total: u32 = self.needed.iter().sum();
-        if total < 20 {
-            return None;
-        }
-        let mut covered = 0;
-        let enough = (0..15).find(|&scale| {
-            covered += self.needed[scale];
-            u64::from(covered) * 100 >= u64::from(total) * 99
-        });
-        enough.map(|scale| scale as u8)
     }
 }
 

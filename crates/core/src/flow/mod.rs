@@ -8,6 +8,7 @@
 
 pub mod capacity;
 pub mod delay;
+pub mod delivery;
 pub mod duplicate;
 pub mod entry;
 pub mod gaps;
@@ -17,6 +18,7 @@ pub mod ledger;
 pub mod log;
 pub mod mss;
 pub mod period;
+pub mod scale;
 pub mod stretch;
 pub mod sums;
 pub mod table;
@@ -227,3 +229,6 @@ impl Flow {
         hash >> 1
     }
 }
+
+#[cfg(test)]
+mod tests;

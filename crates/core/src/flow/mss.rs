@@ -43,7 +43,7 @@ impl Mss {
     fn consider(&mut self, len: u32) {
         if let Some(candidate) = self.candidates.iter_mut().find(|candidate| candidate.0 == len) {
             candidate.1 += 1;
-            let multiple = self.observed.is_some_and(|observed| len % observed == 0);
+            let multiple = self.observed.is_some_and(|observed| len.is_multiple_of(observed));
             if candidate.1 >= OFTEN_ENOUGH {
                 if multiple && self.offered.is_none() {
                     self.super_packets = true;
@@ -78,7 +78,7 @@ impl Mss {
         } else if len == mss {
             (1, false)
         } else {
-            (len / mss, len % mss != 0)
+            (len / mss, !len.is_multiple_of(mss))
         }
     }
 }

@@ -46,7 +46,7 @@ pub fn pprate(samples: &[Sample]) -> Result<Estimate, Refusal> {
     if cleaned.rates.len() < FEWEST_CLEANED {
         return Err(Refusal::FewSamples);
     }
-    let pairs = modes(&cleaned.rates, cleaned.width);
+    let pairs = modes(cleaned.rates, cleaned.width);
     match pairs.as_slice() {
         [] => Err(Refusal::NoSpread),
         [only] => Ok(estimate(only, None, 1)),

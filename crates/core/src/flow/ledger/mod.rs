@@ -3,99 +3,14 @@
 //! Sequence numbers are 64 bits wide here ([`crate::units::Unwrap`]). The ledger holds the ranges
 //! between the lowest unacknowledged and the highest seen byte, sent and missing alike, without gaps.
 
+mod acks;
+mod kind;
+
+pub use kind::{Acked, Filed, Kind, Path};
+
 use super::entry::Entry;
 use crate::units::Nanos;
 use std::collections::VecDeque;
-
-/// What a data segment was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// Bytes never seen before, above all others.
-    New,
-    /// Sent again after duplicate or selective acknowledgements (RFC 5681, 6675).
-    Fast,
-    /// Sent again after a retransmission timeout (RFC 6298).
-    Rto,
-    /// The highest segment sent again to provoke an acknowledgement (RFC 8985 section 7).
-    Tlp,
-    /// Sent again although it had been acknowledged.
-    Spurious,
-    /// Sent again; nothing tells why.
-    Retransmission,
-    /// Sent later than bytes above it, once.
-    Reordered,
-    /// A byte sent into a closed window to see whether it opened (RFC 9293 section 3.8.6.1).
-    ZeroWindowProbe,
-    /// An old byte sent to see whether the peer is alive (RFC 9293 section 3.8.4).
-    KeepAlive,
-}
-
-impl Kind {
-    /// The word in the `segments` table.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::New => "new",
-            Kind::Fast => "fast_retransmission",
-            Kind::Rto => "rto_retransmission",
-            Kind::Tlp => "tlp_retransmission",
-            Kind::Spurious => "spurious_retransmission",
-            Kind::Retransmission => "retransmission",
-            Kind::Reordered => "reordered",
-            Kind::ZeroWindowProbe => "zero_window_probe",
-            Kind::KeepAlive => "keep_alive",
-        }
-    }
-
-    /// Whether bytes were sent again.
-    pub fn is_retransmission(self) -> bool {
-        matches!(self, Kind::Fast | Kind::Rto | Kind::Tlp | Kind::Spurious | Kind::Retransmission)
-    }
-}
-
-/// What the ledger says of one data segment.
-#[derive(Clone, Copy, Debug)]
-pub struct Filed {
-    /// What it was.
-    pub kind: Kind,
-    /// Bytes seen for the first time.
-    pub unique_bytes: u64,
-    /// Bytes sent again, those of which the capture missed the first copy included.
-    pub retransmitted_bytes: u64,
-    /// Whether a loss episode begins here: more than a round trip after the last one.
-    pub loss_event: bool,
-    /// Whether a retransmission timer expired for it.
-    pub rto_event: bool,
-    /// The frame that proves the kind: the earlier copy, or the segment that overtook this one.
-    pub witness: Option<u64>,
-}
-
-/// What one acknowledgement did.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Acked {
-    /// Bytes newly acknowledged.
-    pub bytes: u64,
-    /// Time from the segment that it acknowledges, if that was sent once.
-    pub sample: Option<Nanos>,
-    /// It is a duplicate acknowledgement (RFC 5681 section 2).
-    pub duplicate: bool,
-    /// Bytes that it covers and the capture never showed.
-    pub missed_bytes: u64,
-    /// Retransmitted bytes that it proves to have been unneeded.
-    pub spurious_bytes: u64,
-}
-
-/// What the ledger has to know of the rest of the half.
-#[derive(Clone, Copy, Debug)]
-pub struct Path {
-    /// Smoothed round-trip time.
-    pub srtt: Option<Nanos>,
-    /// Least round-trip time.
-    pub rtt_min: Option<Nanos>,
-    /// Retransmission timeout as the sender would have it.
-    pub rto: Nanos,
-    /// Whether the receiver's last window was zero.
-    pub window_closed: bool,
-}
 
 /// The ranges in flight, and how the sender got there.
 #[derive(Debug, Default)]
@@ -291,7 +206,9 @@ impl Ledger {
     }
 
     fn push(&mut self, sent: Sent) {
-        if self.sent.len() >= MOST_RANGES {
+        // Without acknowledgements, as in a capture of one direction, there is nothing to wait for.
+        let most = if self.una > self.origin { MOST_RANGES } else { MOST_UNANSWERED };
+        if self.sent.len() >= most {
             self.overflow += 1;
             self.sent.pop_front();
         }
@@ -417,8 +334,11 @@ impl Ledger {
             }
         }
         if entry.has_timestamps() {
-            let older = entry.tsval.wrapping_sub(opener.tsval) as i32 <= 0;
-            return older && late < Nanos((rtt / 2).max(2_000_000));
+            // Within one tick of the clock only the delay can tell.
+            return match entry.tsval.wrapping_sub(opener.tsval) as i32 {
+                0 => late < Nanos((rtt / 2).max(2_000_000)),
+                difference => difference < 0,
+            };
         }
         late < Nanos((rtt / 4).max(1_000_000)) && self.duplicate_acks < 3
     }
@@ -475,141 +395,13 @@ impl Ledger {
             spurious: false,
         });
     }
-
-    /// Files an acknowledgement of `ack`, with SACK blocks in wide numbers.
-    #[inline]
-    pub fn ack(&mut self, ack: u64, entry: &Entry, sack: &[(u64, u64)]) -> Acked {
-        let mut acked = Acked::default();
-        if !sack.is_empty() {
-            acked.spurious_bytes += self.selective(ack, sack);
-        }
-        if ack > self.una {
-            self.advance(ack, entry, &mut acked);
-        } else if ack == self.una && self.next > ack && entry.seq_len() == 0 {
-            // RFC 5681 section 2: outstanding data, no data, no SYN or FIN, the greatest
-            // acknowledgement, and the same window.
-            if self.last_ack_window == Some(entry.window_raw) {
-                self.duplicate_acks += 1;
-                acked.duplicate = true;
-            }
-        }
-        if ack >= self.una {
-            self.last_ack_window = Some(entry.window_raw);
-        }
-        acked
-    }
-
-    fn advance(&mut self, ack: u64, entry: &Entry, acked: &mut Acked) {
-        if ack > self.next {
-            if ack - self.next > LARGEST_HOLE {
-                return;
-            }
-            if ack > self.probe_end {
-                acked.missed_bytes = ack - self.next;
-            }
-            self.next = ack;
-        }
-        acked.bytes = ack - self.una;
-        self.una = ack;
-        self.duplicate_acks = 0;
-        self.last_progress = entry.ts;
-        let (mut clean, mut last) = (true, None);
-        while let Some(front) = self.sent.front_mut() {
-            if front.end() > ack {
-                if front.start < ack {
-                    front.len = (front.end() - ack) as u32;
-                    front.start = ack;
-                }
-                break;
-            }
-            if front.hole {
-                acked.missed_bytes += u64::from(front.len);
-            } else {
-                clean &= front.sends == 1 && !front.sacked;
-                last = Some(front.first);
-            }
-            self.sent.pop_front();
-        }
-        if clean {
-            // Karn: an acknowledgement of something sent twice tells nothing of the delay.
-            acked.sample = last.map(|first| entry.ts.since(first));
-        }
-        if !self.recent.is_empty() {
-            acked.spurious_bytes += self.eifel(ack, entry);
-        }
-        if self.recovery.is_some_and(|recovery| ack >= recovery.point) {
-            self.recovery = None;
-        }
-    }
-
-    /// The Eifel test (RFC 3522): the first acknowledgement of a retransmission echoes a timestamp
-    /// from before it, so that the first copy had arrived.
-    fn eifel(&mut self, ack: u64, entry: &Entry) -> u64 {
-        let mut spurious = 0;
-        for resent in self.recent.iter_mut().filter(|resent| !resent.acked && resent.end <= ack) {
-            resent.acked = true;
-            let older = entry.has_timestamps()
-                && resent.has_timestamps
-                && (entry.tsecr.wrapping_sub(resent.tsval) as i32) < 0;
-            if older && !resent.spurious {
-                resent.spurious = true;
-                spurious += resent.end - resent.start;
-            }
-        }
-        spurious
-    }
-
-    /// SACK blocks: marks what arrived, and takes a first block below the acknowledgement, or within
-    /// the second block, as a report of a duplicate (RFC 2883 section 4).
-    fn selective(&mut self, ack: u64, sack: &[(u64, u64)]) -> u64 {
-        let (left, right) = sack[0];
-        let duplicate =
-            right <= ack || sack.get(1).is_some_and(|second| second.0 <= left && right <= second.1);
-        let mut spurious = 0;
-        if duplicate {
-            let covered = self
-                .recent
-                .iter_mut()
-                .filter(|resent| !resent.spurious && resent.start < right && left < resent.end);
-            for resent in covered {
-                resent.spurious = true;
-                spurious += resent.end - resent.start;
-            }
-        }
-        for &(left, right) in &sack[usize::from(duplicate)..] {
-            if right > self.next || right <= left {
-                continue;
-            }
-            self.sack_high = self.sack_high.max(right);
-            // Blocks grow at their right end, so what lies below a marked range is marked already.
-            let after = self.sent.partition_point(|sent| sent.end() <= right);
-            for sent in self.sent.range_mut(..after).rev() {
-                if sent.start < left || sent.sacked {
-                    break;
-                }
-                sent.sacked = true;
-            }
-        }
-        spurious
-    }
-}
-
-impl Filed {
-    fn new(unique_bytes: u64) -> Filed {
-        Filed {
-            kind: Kind::New,
-            unique_bytes,
-            retransmitted_bytes: 0,
-            loss_event: false,
-            rto_event: false,
-            witness: None,
-        }
-    }
 }
 
 /// Ranges in flight that are told apart: a window of 1 GiB in full-sized segments is 740,000; what
 /// real windows hold is a hundredth of that.
 const MOST_RANGES: usize = 65_536;
+/// The same before the first acknowledgement: an initial window of anybody.
+const MOST_UNANSWERED: usize = 256;
 /// Retransmissions remembered for the tests that need an acknowledgement.
 const MOST_RESENT: usize = 1024;
 /// The largest window that TCP can advertise (RFC 7323 section 2.3).

@@ -6,6 +6,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, s
 use std::thread;
 use std::time::Duration;
 
+use lz4_flex::frame::FrameDecoder;
+
 use crate::progress::Shared;
 
 type Source = Box<dyn Read + Send>;
@@ -41,7 +43,7 @@ const CODECS: &[Codec] = &[
     Codec {
         name: "lz4",
         recognise: |head| head.starts_with(&[0x04, 0x22, 0x4d, 0x18]),
-        decode: |source| Ok(Box::new(lz4_flex::frame::FrameDecoder::new(source))),
+        decode: |source| Ok(Box::new(Lz4::new(source))),
     },
 ];
 
@@ -54,6 +56,56 @@ impl Codec {
     /// Decompresses on a thread of its own.
     pub fn decompress(&'static self, source: Source, shared: &Arc<Shared>) -> Piped {
         Piped::spawn(move || (self.decode)(source), shared.clone())
+    }
+}
+
+/// The lz4 decoder stops after a frame, and takes a file that ends between two blocks for a whole
+/// one; this reads on, and does not.
+struct Lz4(FrameDecoder<Tail>);
+
+/// A source that remembers how it ended.
+struct Tail {
+    source: Source,
+    last: [u8; 8],
+    ended: bool,
+}
+
+impl Lz4 {
+    fn new(source: Source) -> Lz4 {
+        Lz4(FrameDecoder::new(Tail { source, last: [0xff; 8], ended: false }))
+    }
+}
+
+impl Read for Lz4 {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let n = self.0.read(buffer)?;
+            let tail = self.0.get_ref();
+            if n > 0 || tail.ended && tail.is_whole() {
+                return Ok(n);
+            }
+            if tail.ended {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
+}
+
+impl Tail {
+    /// A frame ends with four zero bytes and, if its header said so, a checksum.
+    fn is_whole(&self) -> bool {
+        self.last[4..] == [0; 4] || self.last[..4] == [0; 4]
+    }
+}
+
+impl Read for Tail {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.source.read(buffer)?;
+        self.ended = n == 0 && !buffer.is_empty();
+        let new = &buffer[n.saturating_sub(8)..n];
+        self.last.rotate_left(new.len());
+        self.last[8 - new.len()..].copy_from_slice(new);
+        Ok(n)
     }
 }
 

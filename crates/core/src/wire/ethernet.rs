@@ -37,6 +37,8 @@ pub(super) fn ethertype(walk: &mut Walk, ethertype: u16) -> Result<Layer, Counte
         PPPOE_SESSION => pppoe(walk),
         // IEEE 802.1ah: the service tag, then the customer's frame.
         BACKBONE_SERVICE => walk.skip(4).map(|()| Layer::Ethernet),
+        // Cisco FabricPath: a tag of two bytes, then the frame as it came.
+        FABRIC_PATH => walk.skip(2).map(|()| Layer::Ethernet),
         TRANSPARENT_ETHERNET => Ok(Layer::Ethernet),
         PPP => Ok(Layer::Ppp),
         _ => Err(Counter::PacketsNotTcp),
@@ -124,5 +126,6 @@ const MPLS: u16 = 0x8847;
 const MPLS_MULTICAST: u16 = 0x8848;
 const PPPOE_SESSION: u16 = 0x8864;
 const BACKBONE_SERVICE: u16 = 0x88e7;
+const FABRIC_PATH: u16 = 0x8903;
 const TRANSPARENT_ETHERNET: u16 = 0x6558;
 const PPP: u16 = 0x880b;

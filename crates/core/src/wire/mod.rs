@@ -112,7 +112,7 @@ pub struct Segment {
     pub payload_len: u32,
     /// IP packet length in bytes (the inner one of a tunnel): header, options and payload.
     pub ip_len: u32,
-    /// Length of the whole frame on the wire in bytes.
+    /// Length of the whole frame on the wire in bytes; at least that of the packet.
     pub wire_len: u32,
     /// Timestamps option (RFC 7323), valid with [`marks::TIMESTAMPS`].
     pub tsval: u32,

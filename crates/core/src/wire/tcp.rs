@@ -43,7 +43,8 @@ pub(super) fn read(
     (out.key, out.forward) = FlowKey::of(src, dst, tunnel);
     out.frame = frame.number;
     out.ts = frame.ts;
-    out.wire_len = frame.wire_len;
+    // Old tools wrote what they captured as the length on the wire too; the packet knows better.
+    out.wire_len = frame.wire_len.max(ip.len);
     out.flags = u16::from_be_bytes([header[12], header[13]]) & 0x1ff;
     out.marks = ip.marks;
     out.ecn = ip.ecn;

@@ -1,7 +1,10 @@
 """The Python interface: the same verbs, keyword-only options, conversions that keep NULL."""
 
+import os
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import packets
@@ -72,12 +75,28 @@ def test_progress_and_stop(capture):
     result.stop()
 
 
-def test_stop_keeps_what_was_read(capture):
-    result = tcpwhy.analyze([capture] * 50)
+def test_stop_keeps_what_was_read(tmp_path):
+    """The pipe stays open: only stop() ends the run."""
+    os.mkfifo(tmp_path / "pipe")
+    frames = packets.pcap(packets.transfer())
+    go_on = threading.Event()
+
+    def write():
+        with (tmp_path / "pipe").open("wb") as pipe:
+            pipe.write(frames)
+            pipe.flush()
+            go_on.wait()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    result = tcpwhy.analyze(tmp_path / "pipe")
+    while result.progress().packets < 400:
+        time.sleep(0.01)
     result.stop()
-    counters = result.counters
-    assert counters["packets_read"] < 50 * 400
-    assert counters["packets_tcp"] <= counters["packets_read"]
+    assert result.to_arrow()["unique_bytes"].to_pylist()[0] >= 390_000
+    assert result.progress().bytes_total is None
+    go_on.set()
+    writer.join()
 
 
 @pytest.mark.parametrize(
@@ -88,6 +107,7 @@ def test_stop_keeps_what_was_read(capture):
         ({"table": []}, "no table"),
         ({"table": "segments"}, "flow"),
         ({"compat": "other"}, "seed"),
+        ({"flow": "web"}, "neither a flow_id"),
         ({"workers": 0}, "workers"),
         ({"filter": "tcp tcp tcp"}, "filter"),
     ],

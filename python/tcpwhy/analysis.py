@@ -1,5 +1,6 @@
 """Captures in, a stream of (table, batch) out."""
 
+import re
 import warnings
 from collections.abc import Iterable, Iterator
 from os import PathLike
@@ -73,6 +74,8 @@ def analyze(
         raise UsageError(f"no compatibility mode {compat!r}: there is 'seed'")
     if "segments" in tables and flow is None:
         raise UsageError("the segments table is of one flow: choose it with --flow or flow=")
+    if flow is not None and not re.fullmatch(r"\d+|1:[\w+/]{27}=", str(flow)):
+        raise UsageError(f"{flow!r} is neither a flow_id, a number, nor a Community ID, 1:…=")
     for name, value in {"min_packets": min_packets, "workers": workers}.items():
         if value is not None and value < 1:
             raise UsageError(f"{name} must be at least 1, not {value}")

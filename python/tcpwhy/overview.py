@@ -78,7 +78,7 @@ class Half(NamedTuple):
         scores = {
             "dispersion": self.dispersion_score,
             "retransmission": self.retransmission_score,
-            "receiver window": self.rwnd_score,
+            "rwnd": self.rwnd_score,
             "burstiness": self.burstiness_score,
         }
         parts = [f"{name} {value:.3g}" for name, value in scores.items() if value is not None]

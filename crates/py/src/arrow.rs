@@ -26,12 +26,7 @@ impl Batch {
     /// The names of the columns.
     #[getter]
     fn columns(&self) -> Vec<String> {
-        self.0
-            .schema_ref()
-            .fields()
-            .iter()
-            .map(|field| field.name().clone())
-            .collect()
+        self.0.schema_ref().fields().iter().map(|field| field.name().clone()).collect()
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
@@ -52,11 +47,7 @@ impl Batch {
     }
 
     fn __repr__(&self) -> String {
-        format!(
-            "<Batch of {} rows and {} columns>",
-            self.0.num_rows(),
-            self.0.num_columns()
-        )
+        format!("<Batch of {} rows and {} columns>", self.0.num_rows(), self.0.num_columns())
     }
 }
 
@@ -72,10 +63,7 @@ impl Rows {
     #[new]
     fn new(table_name: &str, batches: Vec<PyRef<'_, Batch>>) -> PyResult<Rows> {
         let batches = batches.iter().map(|batch| batch.0.clone()).collect();
-        Ok(Rows {
-            schema: table(table_name)?.schema(),
-            batches,
-        })
+        Ok(Rows { schema: table(table_name)?.schema(), batches })
     }
 
     fn __len__(&self) -> usize {

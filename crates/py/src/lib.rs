@@ -9,30 +9,10 @@ use tcpwhy_core::counter::Counter;
 use tcpwhy_core::pipeline::Table;
 use tcpwhy_io::Error;
 
-create_exception!(
-    tcpwhy,
-    TcpwhyError,
-    PyException,
-    "Anything that tcpwhy cannot do."
-);
-create_exception!(
-    tcpwhy,
-    UsageError,
-    TcpwhyError,
-    "An option that makes no sense."
-);
-create_exception!(
-    tcpwhy,
-    InputError,
-    TcpwhyError,
-    "An input that is unreadable or damaged."
-);
-create_exception!(
-    tcpwhy,
-    PrivilegeError,
-    TcpwhyError,
-    "A capability that the process lacks."
-);
+create_exception!(tcpwhy, TcpwhyError, PyException, "Anything that tcpwhy cannot do.");
+create_exception!(tcpwhy, UsageError, TcpwhyError, "An option that makes no sense.");
+create_exception!(tcpwhy, InputError, TcpwhyError, "An input that is unreadable or damaged.");
+create_exception!(tcpwhy, PrivilegeError, TcpwhyError, "A capability that the process lacks.");
 
 /// The exception of the tree that carries the error's exit code.
 fn exception(error: &Error) -> PyErr {
@@ -63,28 +43,17 @@ fn schemas() -> Vec<(&'static str, Vec<Column>)> {
         let schema = table.schema();
         let column = |field: &arrow_schema::Field| {
             let doc = field.metadata().get("doc").cloned().unwrap_or_default();
-            (
-                field.name().clone(),
-                field.data_type().to_string(),
-                field.is_nullable(),
-                doc,
-            )
+            (field.name().clone(), field.data_type().to_string(), field.is_nullable(), doc)
         };
         schema.fields().iter().map(|field| column(field)).collect()
     };
-    Table::ALL
-        .into_iter()
-        .map(|table| (table.name(), columns(table)))
-        .collect()
+    Table::ALL.into_iter().map(|table| (table.name(), columns(table))).collect()
 }
 
 /// Every counter with its meaning, in the order in which they are shown.
 #[pyfunction]
 fn counters() -> Vec<(&'static str, &'static str)> {
-    Counter::ALL
-        .iter()
-        .map(|counter| (counter.name(), counter.doc().trim()))
-        .collect()
+    Counter::ALL.iter().map(|counter| (counter.name(), counter.doc().trim())).collect()
 }
 
 /// The extension module `tcpwhy._core`.

@@ -65,15 +65,9 @@ impl Stream {
 impl Stream {
     /// The end of the stream: an orderly one, or a fault of ours that must not pass for one.
     fn end<T>(&self) -> PyResult<Option<T>> {
-        let reader = self
-            .reader
-            .lock()
-            .expect("no thread panics with this lock")
-            .take();
+        let reader = self.reader.lock().expect("no thread panics with this lock").take();
         match reader.map(JoinHandle::join) {
-            Some(Err(_)) => Err(PyRuntimeError::new_err(
-                "the analysis failed: see standard error",
-            )),
+            Some(Err(_)) => Err(PyRuntimeError::new_err("the analysis failed: see standard error")),
             _ => Ok(None),
         }
     }
@@ -91,10 +85,7 @@ impl Drop for Stream {
     inputs, *, tables, interval_ns=None, idle_timeout_ns=None, min_packets=None, filter=None,
     flow=None, workers=None, compat_seed=false,
 ))]
-#[expect(
-    clippy::too_many_arguments,
-    reason = "they are the keyword arguments of Python"
-)]
+#[expect(clippy::too_many_arguments, reason = "they are the keyword arguments of Python")]
 pub fn analyze(
     py: Python<'_>,
     inputs: Vec<PathBuf>,
@@ -109,10 +100,7 @@ pub fn analyze(
 ) -> PyResult<Stream> {
     let default = Options::default();
     let options = Options {
-        tables: tables
-            .iter()
-            .map(|name| table(name))
-            .collect::<PyResult<_>>()?,
+        tables: tables.iter().map(|name| table(name)).collect::<PyResult<_>>()?,
         interval: interval_ns.map_or(default.interval, Nanos),
         idle_timeout: idle_timeout_ns.map_or(default.idle_timeout, Nanos),
         min_packets: min_packets.unwrap_or(default.min_packets),
@@ -120,23 +108,13 @@ pub fn analyze(
         flow,
         ..default
     };
-    let source = Source {
-        inputs,
-        filter,
-        workers: workers.unwrap_or(0),
-    };
-    let stream = py
-        .detach(|| stream::analyze(source, options))
-        .map_err(|e| exception(&e))?;
+    let source = Source { inputs, filter, workers: workers.unwrap_or(0) };
+    let stream = py.detach(|| stream::analyze(source, options)).map_err(|e| exception(&e))?;
     let handle = stream.handle();
     let (sender, items) = sync_channel(WAITING_BATCHES);
     let reader = thread::spawn(move || {
         // A send fails when Python has dropped its end: nobody wants the rest.
         let _ = { stream }.try_for_each(|item| sender.send(item));
     });
-    Ok(Stream {
-        items: Mutex::new(items),
-        reader: Mutex::new(Some(reader)),
-        handle,
-    })
+    Ok(Stream { items: Mutex::new(items), reader: Mutex::new(Some(reader)), handle })
 }

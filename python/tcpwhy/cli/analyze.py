@@ -9,6 +9,7 @@ from types import FrameType
 
 import click
 
+from tcpwhy._core import UsageError
 from tcpwhy.analysis import TABLES, Result, analyze
 from tcpwhy.cli import INTERRUPTED
 from tcpwhy.cli._options import DURATION
@@ -83,12 +84,16 @@ def command(
         interrupted = stack.enter_context(stopped_by_signals(result))
         shown = not (sys.stdout.isatty() and "-" in targets and format in ("csv", "jsonl"))
         with progress_of(result, shown=shown):
-            _pour(result, sinks)
+            found = _pour(result, sinks)
     for error in result.damage:
         click.echo(f"tcpwhy: {error}", err=True)
     if interrupted:
         return INTERRUPTED
-    return result.damage[0].exit_code if result.damage else 0
+    if result.damage:
+        return result.damage[0].exit_code
+    if options["flow"] is not None and not found & {"flows", "segments"}:
+        raise UsageError(f"no flow {options['flow']} there: the flows table has the ids")
+    return 0
 
 
 @contextmanager
@@ -113,12 +118,15 @@ def stopped_by_signals(result: Result) -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-def _pour(result: Result, sinks: Sequence[Sink]) -> None:
-    """Give every sink the batches that it wants."""
+def _pour(result: Result, sinks: Sequence[Sink]) -> set[str]:
+    """Give every sink the batches that it wants; name the tables that had rows."""
+    found = set()
     for table, batch in result.batches():
+        found.add(table)
         for sink in sinks:
             if table in sink.tables:
                 sink.write(table, batch)
+    return found
 
 
 def _may_be_read(capture: str) -> bool:

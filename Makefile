@@ -5,7 +5,8 @@ BIN := .venv/bin
 PIP := $(BIN)/pip --quiet --disable-pip-version-check
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
     $(shell find crates \( -name '*.rs' -o -name Cargo.toml \) -not -path '*/tests/*')
-CAPTURES = $(sort $(wildcard tests/data/*.pcap tests/data/*.pcapng))
+CAPTURES := $(addprefix tests/data/, slow_reader.pcap receiver_window.pcap application.pcap \
+    bulk_tbf_middle.pcap loss_middle.pcap)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

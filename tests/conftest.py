@@ -18,6 +18,16 @@ ROOT = Path(__file__).parent.parent
 type_defaults = {"Utf8": "", "Boolean": False, "Float64": 0.0}
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Where everything should be there (TCPWHY_NO_SKIP=1), a skipped test is a failed one."""
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("TCPWHY_NO_SKIP"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, but TCPWHY_NO_SKIP is set: {report.longrepr[2]}"
+    return report
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """Find the folder with captures that are not part of the repository."""

@@ -1,9 +1,16 @@
-"""Writes docs/reference from the registries: tables and counters of the core, the commands.
+"""Writes what the documentation quotes from the code.
+
+docs/reference comes from the registries: tables and counters of the core, the commands. In the
+other pages every `console` block is run again, and shows what its commands print now.
 
 With --check it only says which pages are not current.
 """
 
+import os
+import re
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,16 +20,46 @@ from tcpwhy import _core
 from tcpwhy.cli import tcpwhy
 from tcpwhy.store import Sink, Store
 
-FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
+ROOT = Path(__file__).resolve().parent.parent
+REFERENCE = "docs/reference"
 
 SQL_TYPES = {"Utf8": "text", "Boolean": "boolean", "Float64": "double"}
 
 
 def pages() -> dict[str, str]:
-    """Give each page by its name."""
-    made = {"tables.md": tables(), "counters.md": counters(), "commands.md": commands()}
-    note = "<!-- Made by `make docs` from the code; change it there. -->\n\n"
-    return {name: note + "\n".join(lines) + "\n" for name, lines in made.items()}
+    """Give every page by its path, as it should be."""
+    made = {"tables": tables(), "counters": counters(), "commands": commands()}
+    note = "<!-- Made by `make docs` from the code; change it there. -->\n"
+    pages = {
+        f"{REFERENCE}/{name}.md": "\n".join([note, *lines, ""]) for name, lines in made.items()
+    }
+    block = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
+    for path in written():
+        text = path.read_text(encoding="utf-8")
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "tests").symlink_to(ROOT / "tests")
+            text = block.sub(lambda old: _session(old[0], folder), text)
+        pages[str(path.relative_to(ROOT))] = text
+    return pages
+
+
+def written() -> list[Path]:
+    """List the pages that people write, which quote what commands print."""
+    return [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+
+
+def _session(text: str, folder: str) -> str:
+    """Run the commands of a block again, in a folder that has the captures in tests/data."""
+    shown = []
+    for command in re.findall(r"^\$ (.*)", text, re.MULTILINE):
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        run = ["sh", "-c", f"{command} 2>&1"]
+        environment = os.environ | {"PATH": path, "NO_COLOR": "1"}
+        done = subprocess.run(
+            run, cwd=folder, env=environment, capture_output=True, text=True, check=False
+        )
+        shown.append(f"$ {command}\n{done.stdout}")
+    return "".join(shown)
 
 
 def tables() -> Iterator[str]:
@@ -72,8 +109,6 @@ def _options(command: click.Command, context: click.Context) -> Iterator[str]:
 
 
 def _questions() -> Iterator[str]:
-    import tempfile
-
     with tempfile.TemporaryDirectory() as folder:
         Sink(folder, ()).close()
         questions = Store(folder).questions()
@@ -93,14 +128,15 @@ def _prose(text: str | None) -> str:
 
 def stale() -> list[str]:
     """Name the pages that are not what the code would make."""
-    read = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")}
+    paths = [*written(), *(ROOT / REFERENCE).glob("*.md")]
+    read = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in paths}
     made = pages()
     return sorted(name for name in made.keys() | read.keys() if made.get(name) != read.get(name))
 
 
 if __name__ == "__main__":
     if "--check" in sys.argv:
-        sys.exit("\n".join(f"not current: docs/reference/{name}" for name in stale()) or 0)
-    FOLDER.mkdir(parents=True, exist_ok=True)
+        sys.exit("\n".join(f"not current: {name}" for name in stale()) or 0)
+    (ROOT / REFERENCE).mkdir(parents=True, exist_ok=True)
     for name, text in pages().items():
-        (FOLDER / name).write_text(text, encoding="utf-8")
+        (ROOT / name).write_text(text, encoding="utf-8")

@@ -44,11 +44,9 @@ class Half(NamedTuple):
     confidence: str | None
     evidence: str | None
     null_reason: str | None
-    dispersion_score: float | None
-    retransmission_score: float | None
-    rwnd_score: float | None
-    burstiness_score: float | None
     capacity_bps: float | None
+    scores: dict[str, float | None]
+    """Every score of the core, by its name without the ending."""
 
     @property
     def pair(self) -> str:
@@ -66,25 +64,28 @@ class Half(NamedTuple):
     def why(self) -> str:
         """Give the evidence: the sentence that decided, or the scores, or why there is none."""
         if self.limitation is None:
-            return " · ".join(filter(None, [self.null_reason, self.scores]))
+            return " · ".join(filter(None, [self.null_reason, self.measured]))
         detail = (self.cause or "").partition("/")[2].replace("_", " ")
         sure = self.confidence and f"{self.confidence} confidence"
         head = ", ".join(filter(None, [detail, sure]))
-        return ": ".join(filter(None, [head, self.evidence or self.scores]))
+        return ": ".join(filter(None, [head, self.evidence or self.measured]))
 
     @property
-    def scores(self) -> str:
+    def measured(self) -> str:
         """List the scores that are known, and the capacity they rest on."""
-        scores = {
-            "dispersion": self.dispersion_score,
-            "retransmission": self.retransmission_score,
-            "rwnd": self.rwnd_score,
-            "burstiness": self.burstiness_score,
-        }
-        parts = [f"{name} {value:.3g}" for name, value in scores.items() if value is not None]
+        known = {name: value for name, value in self.scores.items() if value is not None}
+        parts = [f"{name.replace('_', ' ')} {value:.2g}" for name, value in known.items()]
         if self.capacity_bps is not None:
             parts.append(f"capacity {as_rate(self.capacity_bps)}")
         return " · ".join(parts)
+
+    @classmethod
+    def columns(cls) -> str:
+        """List the columns in SQL, in the order of the fields."""
+        names = (column[0] for column in dict(_core.schemas())["flows"])
+        scores = (name for name in names if name.endswith("_score"))
+        pack = ", ".join(f"{name.removesuffix('_score')} := {name}" for name in scores)
+        return f"{', '.join(cls._fields[:-1])}, struct_pack({pack})"
 
 
 def endpoint(address: str, port: int) -> str:
@@ -158,7 +159,7 @@ def _summary(counters: Mapping[str, int]) -> str:
     payload, explained = counters.get("payload_bytes", 0), counters.get("bytes_with_verdict", 0)
     parts = [
         f"{counters.get('packets_read', 0):,} packets, {counters.get('packets_tcp', 0):,} of TCP",
-        f"{flows:,} flows",
+        f"{flows:,} flow{'s' * (flows != 1)}",
     ]
     if flows:
         share = f"{as_share(judged / flows)} of flows"

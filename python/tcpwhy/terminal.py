@@ -56,10 +56,12 @@ def shorten(text: str, limit: int) -> str:
 
 
 def shown(value: object) -> str:
-    """Show a cell: NULL is empty, a fraction has four significant digits."""
+    """Show a cell: NULL is empty, a fraction has four significant digits or more."""
     if value is None:
         return ""
-    return f"{value:.4g}" if isinstance(value, float) else str(value).replace("\n", " ")
+    if isinstance(value, float):
+        return f"{value:.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.4g}"
+    return str(value).replace("\n", " ")
 
 
 def grid(names: Sequence[str], rows: Sequence[Sequence[object]], limit: int) -> Iterator[str]:

@@ -77,7 +77,7 @@ class Sink:
     def _rank(self) -> None:
         """Keep the heaviest halves of all batches, and no more."""
         moved = "FROM batch WHERE data_packets > 0"
-        best = f"SELECT {WEIGHT}, {', '.join(Half._fields)} {moved} ORDER BY 1 DESC, start_ns"
+        best = f"SELECT {WEIGHT}, {Half.columns()} {moved} ORDER BY 1 DESC, start_ns"
         rows = self._connection.execute(f"{best} LIMIT {HALVES_SHOWN}").fetchall()
         self._halves += [(row[0], Half(*row[1:])) for row in rows]
         self._halves.sort(key=lambda ranked: (-ranked[0], ranked[1].start_ns, ranked[1].pair))

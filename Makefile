@@ -2,7 +2,8 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/pip --quiet --disable-pip-version-check
+# maturin is found on the path when pip builds without isolation.
+PIP := PATH="$(CURDIR)/.venv/bin:$$PATH" $(BIN)/pip --quiet --disable-pip-version-check
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
     $(shell find crates \( -name '*.rs' -o -name Cargo.toml \) -not -path '*/tests/*')
 CAPTURES := $(addprefix tests/data/, slow_reader.pcap receiver_window.pcap application.pcap \

@@ -1,23 +1,19 @@
-//! The segments of a flow that wait to be analysed, in small chunks from one pool.
+//! The segments of a flow that wait to be analysed, in blocks from one pool.
 //!
 //! A flow is analysed in bursts: its segments are filed here and handed on together, so that the
 //! many bytes of its state are fetched once for many segments, and a flow that stays short never
-//! needs that state at all.
+//! needs that state at all. A block is contiguous, since a chain of small ones would cost a cache
+//! miss each; it starts with room for one segment and doubles.
 
 use super::entry::Entry;
 
-/// A queue of entries: a chain of chunks in a [`Pool`]. Empty chains own nothing.
-#[derive(Clone, Copy, Debug)]
+/// A queue of entries in a block of a [`Pool`]. A log that was never pushed to owns no block.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Log {
-    head: u32,
-    tail: u32,
-    len: u16,
-}
-
-impl Default for Log {
-    fn default() -> Log {
-        Log { head: NONE, tail: NONE, len: 0 }
-    }
+    block: u32,
+    len: u8,
+    /// Size class plus one; 0 without a block.
+    class: u8,
 }
 
 impl Log {
@@ -30,118 +26,167 @@ impl Log {
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
+
+    /// Whether the next push needs the log to be drained first.
+    pub fn is_full(&self) -> bool {
+        self.len() == LARGEST
+    }
+
+    fn capacity(&self) -> usize {
+        1 << self.class >> 1
+    }
 }
 
-/// Where the chunks of all logs live. Pages are never moved, freed chunks are used again.
+/// Where the blocks of all logs live. Pages are never moved, freed blocks are used again.
 #[derive(Default)]
 pub struct Pool {
-    pages: Vec<Box<[Chunk]>>,
-    free: Option<u32>,
+    classes: [Class; CLASSES],
+}
+
+/// Blocks of one size.
+#[derive(Default)]
+struct Class {
+    pages: Vec<Box<[Entry]>>,
+    free: Vec<u32>,
     used: u32,
 }
 
-#[derive(Clone, Copy)]
-struct Chunk {
-    entries: [Entry; CHUNK_ENTRIES],
-    next: u32,
-}
-
 impl Pool {
-    /// Adds an entry to the end of `log`.
+    /// Adds an entry to the end of `log`, which must not be full.
     #[inline]
     pub fn push(&mut self, log: &mut Log, entry: Entry) {
-        let at = log.len() % CHUNK_ENTRIES;
-        if at == 0 {
-            let chunk = self.allocate();
-            if log.is_empty() {
-                log.head = chunk;
-            } else {
-                self.chunk_mut(log.tail).next = chunk;
-            }
-            log.tail = chunk;
+        if log.len() == log.capacity() {
+            self.grow(log);
         }
-        self.chunk_mut(log.tail).entries[at] = entry;
+        let at = log.len();
+        self.block_mut(log)[at] = entry;
         log.len += 1;
     }
 
-    /// Moves all entries of `log`, in order, to the end of `entries`, and frees its chunks.
-    pub fn drain(&mut self, log: &mut Log, entries: &mut Vec<Entry>) {
-        let mut left = log.len();
-        let mut id = log.head;
-        while left > 0 {
-            let chunk = *self.chunk(id);
-            entries.extend_from_slice(&chunk.entries[..left.min(CHUNK_ENTRIES)]);
-            left = left.saturating_sub(CHUNK_ENTRIES);
-            self.chunk_mut(id).next = self.free.unwrap_or(NONE);
-            self.free = Some(id);
-            id = chunk.next;
+    /// The entries of `log`, in order.
+    #[inline]
+    pub fn entries(&self, log: &Log) -> &[Entry] {
+        match log.class {
+            0 => &[],
+            _ => &self.block(log)[..log.len()],
+        }
+    }
+
+    /// Empties `log`; it keeps its block for what comes next.
+    #[inline]
+    pub fn clear(&mut self, log: &mut Log) {
+        log.len = 0;
+    }
+
+    /// Gives the block of `log` back.
+    pub fn free(&mut self, log: &mut Log) {
+        if let Some(class) = usize::from(log.class).checked_sub(1) {
+            self.classes[class].free.push(log.block);
         }
         *log = Log::default();
     }
 
-    /// A byte of the chunk that the next push to `log` will write: reading it early brings the
-    /// cache line in while other work goes on.
+    /// Something of what the next push to `log` will write: reading it early brings the cache lines
+    /// in while other work goes on.
     #[inline]
     pub fn touch(&self, log: &Log) -> u32 {
-        match log.tail {
-            NONE => 0,
-            tail => self.chunk(tail).next,
+        if log.class == 0 {
+            return 0;
         }
+        let block = self.block(log);
+        let next = &block[log.len().min(block.len() - 1)];
+        next.seq.0 ^ u32::from(next.window_raw)
     }
 
-    fn allocate(&mut self) -> u32 {
-        if let Some(id) = self.free {
-            let next = self.chunk(id).next;
-            self.free = (next != NONE).then_some(next);
-            return id;
+    fn grow(&mut self, log: &mut Log) {
+        let mut grown = Log { len: log.len, class: log.class + 1, ..Log::default() };
+        let class = usize::from(log.class);
+        grown.block = self.classes[class].allocate(1 << class);
+        if let Some(old) = class.checked_sub(1) {
+            let (small, large) = self.classes.split_at_mut(class);
+            let from = small[old].block(log.block, 1 << old);
+            large[0].block_mut(grown.block, 1 << class)[..1 << old].copy_from_slice(from);
+            small[old].free.push(log.block);
         }
-        let id = self.used;
-        if (id as usize).is_multiple_of(PAGE_CHUNKS) {
-            let empty = Chunk { entries: [Entry::default(); CHUNK_ENTRIES], next: NONE };
-            self.pages.push(vec![empty; PAGE_CHUNKS].into_boxed_slice());
-        }
-        self.used += 1;
-        id
-    }
-
-    #[inline]
-    fn chunk(&self, id: u32) -> &Chunk {
-        &self.pages[id as usize / PAGE_CHUNKS][id as usize % PAGE_CHUNKS]
+        *log = grown;
     }
 
     #[inline]
-    fn chunk_mut(&mut self, id: u32) -> &mut Chunk {
-        &mut self.pages[id as usize / PAGE_CHUNKS][id as usize % PAGE_CHUNKS]
+    fn block(&self, log: &Log) -> &[Entry] {
+        self.classes[usize::from(log.class) - 1].block(log.block, log.capacity())
+    }
+
+    #[inline]
+    fn block_mut(&mut self, log: &Log) -> &mut [Entry] {
+        self.classes[usize::from(log.class) - 1].block_mut(log.block, log.capacity())
     }
 }
 
-/// Two entries a chunk: most flows of a backbone link have one to three segments.
-const CHUNK_ENTRIES: usize = 2;
-const PAGE_CHUNKS: usize = 4096;
-const NONE: u32 = u32::MAX;
+impl Class {
+    fn allocate(&mut self, size: usize) -> u32 {
+        if let Some(block) = self.free.pop() {
+            return block;
+        }
+        let block = self.used;
+        if (block as usize * size).is_multiple_of(PAGE_ENTRIES) {
+            self.pages.push(vec![Entry::default(); PAGE_ENTRIES].into_boxed_slice());
+        }
+        self.used += 1;
+        block
+    }
+
+    #[inline]
+    fn block(&self, block: u32, size: usize) -> &[Entry] {
+        let at = block as usize * size;
+        &self.pages[at / PAGE_ENTRIES][at % PAGE_ENTRIES..][..size]
+    }
+
+    #[inline]
+    fn block_mut(&mut self, block: u32, size: usize) -> &mut [Entry] {
+        let at = block as usize * size;
+        &mut self.pages[at / PAGE_ENTRIES][at % PAGE_ENTRIES..][..size]
+    }
+}
+
+/// Blocks of 1, 2, 4, 8 and 16 entries: most flows of a backbone link have one to three segments.
+const CLASSES: usize = 5;
+const LARGEST: usize = 1 << (CLASSES - 1);
+/// A page holds whole blocks of every class.
+const PAGE_ENTRIES: usize = 4096;
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::units::Seq;
 
+    fn entry(number: u32) -> Entry {
+        Entry { seq: Seq(number), ..Entry::default() }
+    }
+
+    fn numbers(pool: &Pool, log: &Log) -> Vec<u32> {
+        pool.entries(log).iter().map(|entry| entry.seq.0).collect()
+    }
+
     #[test]
-    fn logs_keep_order_and_reuse_chunks() {
+    fn logs_keep_order_while_they_grow_and_reuse_blocks() {
         let mut pool = Pool::default();
-        let (mut a, mut b) = (Log::default(), Log::default());
         for round in 0..3 {
-            for i in 0..7 {
-                pool.push(&mut a, Entry { seq: Seq(i), ..Entry::default() });
-                pool.push(&mut b, Entry { seq: Seq(100 + i), ..Entry::default() });
+            let (mut a, mut b) = (Log::default(), Log::default());
+            for i in 0..LARGEST as u32 {
+                pool.push(&mut a, entry(i));
+                pool.push(&mut b, entry(100 + i));
             }
-            let mut drained = Vec::new();
-            pool.drain(&mut a, &mut drained);
-            pool.drain(&mut b, &mut drained);
-            let seqs: Vec<u32> = drained.iter().map(|entry| entry.seq.0).collect();
-            let expected: Vec<u32> = (0..7).chain(100..107).collect();
-            assert_eq!(seqs, expected, "round {round}");
-            assert!(a.is_empty() && b.is_empty());
+            assert!(a.is_full() && b.is_full());
+            let expected: Vec<u32> = (0..LARGEST as u32).collect();
+            assert_eq!(numbers(&pool, &a), expected, "round {round}");
+            assert_eq!(numbers(&pool, &b)[0], 100);
+            pool.clear(&mut a);
+            pool.push(&mut a, entry(7));
+            assert_eq!(numbers(&pool, &a), [7]);
+            pool.free(&mut a);
+            pool.free(&mut b);
+            assert!(numbers(&pool, &a).is_empty());
         }
-        assert_eq!(pool.used, 8);
+        assert!(pool.classes.iter().all(|class| class.used == 2));
     }
 }

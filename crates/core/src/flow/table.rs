@@ -20,7 +20,6 @@ pub struct Table {
     slots: Vec<Slot>,
     free: Vec<u32>,
     pool: Pool,
-    burst: Vec<Entry>,
     /// Where the search for idle flows goes on.
     sweep: usize,
     hash_key: HashKey,
@@ -65,7 +64,6 @@ impl Table {
             slots: Vec::new(),
             free: Vec::new(),
             pool: Pool::default(),
-            burst: Vec::new(),
             sweep: 0,
             hash_key,
         }
@@ -138,7 +136,7 @@ impl Table {
         let id = self.find_or_insert(&segment.key, hash, ts);
         let slot = &mut self.slots[id];
         if ts.since(slot.last) > timeout {
-            Self::drain(slot, &mut self.pool, &mut self.burst, analyse);
+            slot.drain(&mut self.pool, analyse);
             if let Some(flow) = slot.flow.take() {
                 analyse.end(flow);
             }
@@ -147,21 +145,13 @@ impl Table {
         let entry = Entry::of(segment, ts);
         if segment.sack_count == 0 {
             self.pool.push(&mut slot.log, entry);
-            if slot.log.len() >= BURST {
-                Self::drain(slot, &mut self.pool, &mut self.burst, analyse);
+            if slot.log.is_full() {
+                slot.drain(&mut self.pool, analyse);
             }
         } else {
-            Self::drain(slot, &mut self.pool, &mut self.burst, analyse);
+            slot.drain(&mut self.pool, analyse);
             let blocks = &segment.sack[..usize::from(segment.sack_count).min(4)];
             analyse.segment(slot.key, &mut slot.flow, &entry, blocks);
-        }
-    }
-
-    fn drain(slot: &mut Slot, pool: &mut Pool, burst: &mut Vec<Entry>, analyse: &mut impl Analyse) {
-        burst.clear();
-        pool.drain(&mut slot.log, burst);
-        for entry in burst.iter() {
-            analyse.segment(slot.key, &mut slot.flow, entry, &[]);
         }
     }
 
@@ -255,7 +245,8 @@ impl Table {
 
     fn end(&mut self, id: usize, analyse: &mut impl Analyse) {
         let slot = &mut self.slots[id];
-        Self::drain(slot, &mut self.pool, &mut self.burst, analyse);
+        slot.drain(&mut self.pool, analyse);
+        self.pool.free(&mut slot.log);
         let flow = slot.flow.take();
         slot.last = FREE;
         let key = slot.key;
@@ -294,6 +285,14 @@ impl Table {
 }
 
 impl Slot {
+    /// Analyses what waits in the log.
+    fn drain(&mut self, pool: &mut Pool, analyse: &mut impl Analyse) {
+        for entry in pool.entries(&self.log) {
+            analyse.segment(self.key, &mut self.flow, entry, &[]);
+        }
+        pool.clear(&mut self.log);
+    }
+
     fn held(&self) -> bool {
         self.last != FREE
     }
@@ -301,8 +300,6 @@ impl Slot {
 
 /// Segments of which the memory accesses overlap.
 const BATCH: usize = 32;
-/// Segments of a flow that are analysed together.
-const BURST: usize = 24;
 /// Slots looked at to put one out.
 const EVICTION_CHOICES: usize = 16;
 /// `last` of a slot that holds no flow.

@@ -49,6 +49,16 @@ impl SenderView {
     /// An acknowledgement passes the observer; it takes effect after `tau`.
     #[inline]
     pub fn acknowledgement(&mut self, entry: &Entry, una: u64, rwnd: Option<u64>, tau: Nanos) {
+        let edge = rwnd.map(|rwnd| una + rwnd);
+        let newest =
+            self.coming.back().map_or((self.una, self.edge), |ack| (Some(ack.una), ack.edge));
+        if newest == (Some(una), edge) && entry.window_raw != 0 {
+            // Nothing new: the other side's data repeats the same acknowledgement.
+            return;
+        }
+        while self.coming.front().is_some_and(|front| front.due <= entry.ts) {
+            self.release_front(entry.ts);
+        }
         if self.coming.len() >= MOST_COMING {
             self.overflow += 1;
             self.release_front(entry.ts);
@@ -56,7 +66,7 @@ impl SenderView {
         self.coming.push_back(Coming {
             due: entry.ts + tau,
             una,
-            edge: rwnd.map(|rwnd| una + rwnd),
+            edge,
             tsval: entry.tsval,
             has_timestamps: entry.has_timestamps(),
             closed: entry.window_raw == 0,

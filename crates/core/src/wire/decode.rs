@@ -18,11 +18,18 @@ impl Decoder {
     }
 
     /// The TCP segment in a frame, or the counter that says why there is none.
-    #[inline]
     pub fn decode(&mut self, frame: &Frame) -> Result<Segment, Counter> {
-        match plain(frame) {
-            Some(segment) => Ok(segment),
-            None => self.decode_any(frame),
+        let mut segment = Segment::default();
+        self.decode_into(frame, &mut segment).map(|()| segment)
+    }
+
+    /// Like [`Decoder::decode`], but writes the segment in place, which is what a batch of them
+    /// wants. Without a segment, what `out` holds means nothing.
+    #[inline]
+    pub fn decode_into(&mut self, frame: &Frame, out: &mut Segment) -> Result<(), Counter> {
+        match plain(frame, out) {
+            Some(()) => Ok(()),
+            None => self.decode_any(frame, out),
         }
     }
 
@@ -38,11 +45,12 @@ impl Decoder {
     }
 
     /// Any frame, through the general walk.
-    fn decode_any(&mut self, frame: &Frame) -> Result<Segment, Counter> {
+    #[inline(never)]
+    fn decode_any(&mut self, frame: &Frame, out: &mut Segment) -> Result<(), Counter> {
         let mut walk = Walk::new(frame.bytes, frame.wire_len);
         walk_to_tcp(&mut walk, frame.linktype)?;
         let tunnel = self.tunnels.intern(&mut walk.tunnels[..walk.depth]);
-        tcp::segment(frame, &walk, tunnel)
+        tcp::segment(frame, &walk, tunnel, out)
     }
 }
 
@@ -70,7 +78,7 @@ fn walk_to_tcp(walk: &mut Walk, linktype: u16) -> Result<(), Counter> {
 /// The common case without the walk: Ethernet, IPv4 without options or fragmentation, TCP. `None`
 /// leaves the frame to the walk, which gives the same segment (a property test holds them equal).
 #[inline]
-fn plain(frame: &Frame) -> Option<Segment> {
+fn plain(frame: &Frame, out: &mut Segment) -> Option<()> {
     if frame.linktype != linktype::ETHERNET {
         return None;
     }
@@ -82,8 +90,7 @@ fn plain(frame: &Frame) -> Option<Segment> {
     let facts = ip::plain_facts(header)?;
     let payload = facts.len - 20;
     let rest = rest.get(..payload as usize).unwrap_or(rest);
-    let walk = Walk { rest, wire: payload, ip: facts, tunnels: Default::default(), depth: 0 };
-    tcp::segment(frame, &walk, 0).ok()
+    tcp::read(frame, rest, payload, &facts, 0, out)
 }
 
 #[cfg(test)]

@@ -72,18 +72,19 @@ impl FlowKey {
     /// The key of a packet from `src` to `dst`, and whether it runs from low to high.
     #[inline]
     pub fn of(src: Endpoint, dst: Endpoint, tunnel: u16) -> (FlowKey, bool) {
-        // Compared as numbers: a call to compare memory would cost more than the rest.
-        let number = |endpoint: &Endpoint| (u128::from_be_bytes(endpoint.addr), endpoint.port);
-        if number(&src) <= number(&dst) {
-            (FlowKey { low: src, high: dst, tunnel }, true)
-        } else {
-            (FlowKey { low: dst, high: src, tunnel }, false)
-        }
+        // As numbers: a call to compare memory would cost more than the rest.
+        let (from, to) = (u128::from_be_bytes(src.addr), u128::from_be_bytes(dst.addr));
+        let forward = (from, src.port) <= (to, dst.port);
+        let (low, low_port) = if forward { (from, src.port) } else { (to, dst.port) };
+        let (high, high_port) = if forward { (to, dst.port) } else { (from, src.port) };
+        let endpoint = |addr: u128, port| Endpoint { addr: addr.to_be_bytes(), port };
+        let key = FlowKey { low: endpoint(low, low_port), high: endpoint(high, high_port), tunnel };
+        (key, forward)
     }
 }
 
 /// A TCP segment as the analysis needs it: headers only, no payload.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Segment {
     /// Position of its frame in the input, from 1.
     pub frame: u64,
@@ -123,7 +124,7 @@ pub struct Segment {
     pub window_scale: u8,
     /// How many of `sack` are filled.
     pub sack_count: u8,
-    /// SACK blocks (RFC 2018): left and right edge.
+    /// SACK blocks (RFC 2018): left and right edge. What is beyond `sack_count` means nothing.
     pub sack: [(Seq, Seq); 4],
 }
 

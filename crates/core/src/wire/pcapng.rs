@@ -264,7 +264,7 @@ impl Interface {
             Resolution::Binary(exponent) => (i128::from(ticks) * 1_000_000_000) >> exponent,
         };
         let ns = since_offset + i128::from(self.offset_s) * 1_000_000_000;
-        Nanos(ns.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64)
+        Nanos(ns.clamp(-i128::from(i64::MAX), i128::from(i64::MAX)) as i64)
     }
 }
 

@@ -1,57 +1,70 @@
 //! The TCP header (RFC 9293 section 3.1) and its options.
 
-use super::walk::Walk;
+use super::walk::{IpFacts, Walk};
 use super::{Endpoint, FlowKey, Frame, NO_WINDOW_SCALE, Segment, marks};
 use crate::counter::Counter;
 use crate::units::Seq;
 
-/// The segment whose TCP header is next.
-#[inline]
-pub(super) fn segment(frame: &Frame, walk: &Walk, tunnel: u16) -> Result<Segment, Counter> {
-    let fragment = walk.ip.marks & marks::FRAGMENT != 0;
-    let Some((header, rest)) = walk.rest.split_first_chunk::<20>() else {
-        return Err(if fragment { Counter::PacketsFragment } else { walk.too_short(20) });
-    };
+/// The segment whose TCP header is next, written to `out`.
+pub(super) fn segment(
+    frame: &Frame,
+    walk: &Walk,
+    tunnel: u16,
+    out: &mut Segment,
+) -> Result<(), Counter> {
+    match read(frame, walk.rest, walk.wire, &walk.ip, tunnel, out) {
+        Some(()) => Ok(()),
+        None if walk.rest.len() >= 20 => Err(Counter::UndecodableMalformed),
+        None if walk.ip.marks & marks::FRAGMENT != 0 => Err(Counter::PacketsFragment),
+        None => Err(walk.too_short(20)),
+    }
+}
+
+/// The segment that starts with `bytes` and takes `wire` bytes on the wire, if that is possible.
+/// It is written in place: a segment is two cache lines, and moving it costs more than decoding.
+#[inline(always)]
+pub(super) fn read(
+    frame: &Frame,
+    bytes: &[u8],
+    wire: u32,
+    ip: &IpFacts,
+    tunnel: u16,
+    out: &mut Segment,
+) -> Option<()> {
+    let (header, rest) = bytes.split_first_chunk::<20>()?;
     let header_len = u32::from(header[12] >> 4) * 4;
     if header_len < 20 {
-        return Err(Counter::UndecodableMalformed);
+        return None;
     }
-    let Some(payload_len) = walk.wire.checked_sub(header_len) else {
-        return Err(Counter::UndecodableMalformed);
-    };
-    let src = Endpoint { addr: walk.ip.src, port: u16::from_be_bytes([header[0], header[1]]) };
-    let dst = Endpoint { addr: walk.ip.dst, port: u16::from_be_bytes([header[2], header[3]]) };
-    let (key, forward) = FlowKey::of(src, dst, tunnel);
-    let mut segment = Segment {
-        frame: frame.number,
-        ts: frame.ts,
-        key,
-        forward,
-        flags: u16::from_be_bytes([header[12], header[13]]) & 0x1ff,
-        marks: walk.ip.marks,
-        ecn: walk.ip.ecn,
-        ip_id: walk.ip.id,
-        window_raw: u16::from_be_bytes([header[14], header[15]]),
-        seq: Seq(u32::from_be_bytes([header[4], header[5], header[6], header[7]])),
-        ack: Seq(u32::from_be_bytes([header[8], header[9], header[10], header[11]])),
-        payload_len: if fragment { 0 } else { payload_len },
-        ip_len: walk.ip.len,
-        wire_len: frame.wire_len,
-        tsval: 0,
-        tsecr: 0,
-        mss_option: 0,
-        window_scale: NO_WINDOW_SCALE,
-        sack_count: 0,
-        sack: [(Seq(0), Seq(0)); 4],
-    };
+    let payload_len = wire.checked_sub(header_len)?;
+    let fragment = ip.marks & marks::FRAGMENT != 0;
+    let src = Endpoint { addr: ip.src, port: u16::from_be_bytes([header[0], header[1]]) };
+    let dst = Endpoint { addr: ip.dst, port: u16::from_be_bytes([header[2], header[3]]) };
+    (out.key, out.forward) = FlowKey::of(src, dst, tunnel);
+    out.frame = frame.number;
+    out.ts = frame.ts;
+    out.wire_len = frame.wire_len;
+    out.flags = u16::from_be_bytes([header[12], header[13]]) & 0x1ff;
+    out.marks = ip.marks;
+    out.ecn = ip.ecn;
+    out.ip_id = ip.id;
+    out.ip_len = ip.len;
+    out.payload_len = if fragment { 0 } else { payload_len };
+    out.window_raw = u16::from_be_bytes([header[14], header[15]]);
+    out.seq = Seq(u32::from_be_bytes([header[4], header[5], header[6], header[7]]));
+    out.ack = Seq(u32::from_be_bytes([header[8], header[9], header[10], header[11]]));
+    (out.tsval, out.tsecr) = (0, 0);
+    out.mss_option = 0;
+    out.window_scale = NO_WINDOW_SCALE;
+    out.sack_count = 0;
     let options_len = header_len as usize - 20;
     match rest.first_chunk::<12>() {
         // The layout that RFC 7323 appendix A recommends, which almost every segment has.
-        Some([1, 1, 8, 10, value @ ..]) if options_len == 12 => set_timestamps(&mut segment, value),
+        Some([1, 1, 8, 10, value @ ..]) if options_len == 12 => set_timestamps(out, value),
         _ if options_len == 0 => {}
-        _ => options(&mut segment, rest, options_len),
+        _ => options(out, rest, options_len),
     }
-    Ok(segment)
+    Some(())
 }
 
 /// Reads the options that were captured.

@@ -206,7 +206,9 @@ impl Ledger {
     }
 
     fn push(&mut self, sent: Sent) {
-        if self.sent.len() >= MOST_RANGES {
+        // Without acknowledgements, as in a capture of one direction, there is nothing to wait for.
+        let most = if self.una > self.origin { MOST_RANGES } else { MOST_UNANSWERED };
+        if self.sent.len() >= most {
             self.overflow += 1;
             self.sent.pop_front();
         }
@@ -398,6 +400,8 @@ impl Ledger {
 /// Ranges in flight that are told apart: a window of 1 GiB in full-sized segments is 740,000; what
 /// real windows hold is a hundredth of that.
 const MOST_RANGES: usize = 65_536;
+/// The same before the first acknowledgement: an initial window of anybody.
+const MOST_UNANSWERED: usize = 256;
 /// Retransmissions remembered for the tests that need an acknowledgement.
 const MOST_RESENT: usize = 1024;
 /// The largest window that TCP can advertise (RFC 7323 section 2.3).

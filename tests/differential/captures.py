@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 OWN = ROOT / "tests" / "data"
 REAL = Path(os.environ.get("TCPWHY_CAPTURES", ROOT.parent / "shared" / "captures"))
-OPENERS: dict[str, Callable[[Path], IO[bytes]]] = {
+OPENERS: dict[str, Callable[[Path], Any]] = {
     ".gz": lambda path: gzip.GzipFile(path),
     ".xz": lambda path: lzma.LZMAFile(path),
     ".bz2": lambda path: bz2.BZ2File(path),

@@ -100,31 +100,27 @@ impl Default for Options {
 pub struct Pipeline {
     table: flow::table::Table,
     analysis: Analysis,
-    times: Vec<Nanos>,
 }
 
 impl Pipeline {
     /// An empty pipeline.
     pub fn new(options: Options) -> Pipeline {
         let table = flow::table::Table::new(HashKey::default());
-        Pipeline { table, analysis: Analysis::new(options), times: Vec::new() }
+        Pipeline { table, analysis: Analysis::new(options) }
     }
 
     /// Analyses a batch of segments in the order of capture; 32 to 256 at a time is best.
     pub fn push(&mut self, segments: &[Segment]) {
-        self.times.clear();
-        self.times.extend(segments.iter().map(|segment| segment.ts));
         self.analysis.counters.add(Counter::PacketsTcp, segments.len() as u64);
         let Some(last) = segments.last() else { return };
         self.analysis.frame = last.frame;
         let (timeout, most) = (self.analysis.options.idle_timeout, self.analysis.options.max_flows);
-        self.table.push(segments, &self.times, timeout, most, &mut self.analysis);
+        self.table.push(segments, timeout, most, &mut self.analysis);
         // One segment with a time far off must not end every flow, so the earliest of the batch
         // counts; and a flow whose next segment comes in time by a clock that was set back is not
         // ended before it, however the flows are shared out.
-        let earliest = self.times.iter().copied().min().unwrap_or_default();
-        let timeout = timeout + CLOCK_SLACK;
-        self.table.sweep(segments.len(), earliest, timeout, &mut self.analysis);
+        let earliest = segments.iter().map(|segment| segment.ts).min().unwrap_or_default();
+        self.table.sweep(segments.len(), earliest - CLOCK_SLACK, timeout, &mut self.analysis);
     }
 
     /// Lets time pass on a link without packets: flows idle at `now` expire.

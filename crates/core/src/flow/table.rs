@@ -81,24 +81,23 @@ impl Table {
         self.len() == 0
     }
 
-    /// Files a batch of segments, each at its time in `times`.
+    /// Files a batch of segments.
     pub fn push(
         &mut self,
         segments: &[Segment],
-        times: &[Nanos],
         timeout: Nanos,
         most: usize,
         analyse: &mut impl Analyse,
     ) {
         let mut hashes = [0u64; BATCH];
-        for (segments, times) in segments.chunks(BATCH).zip(times.chunks(BATCH)) {
+        for segments in segments.chunks(BATCH) {
             self.reserve(segments.len());
             for (hash, segment) in hashes.iter_mut().zip(segments) {
                 *hash = self.hash(&segment.key);
             }
             self.touch(&hashes[..segments.len()]);
-            for ((segment, &ts), &hash) in segments.iter().zip(times).zip(&hashes) {
-                self.file(segment, ts, hash, timeout, analyse);
+            for (segment, &hash) in segments.iter().zip(&hashes) {
+                self.file(segment, hash, timeout, analyse);
             }
             while self.len() > most {
                 self.evict(analyse);
@@ -127,18 +126,11 @@ impl Table {
     }
 
     #[inline]
-    fn file(
-        &mut self,
-        segment: &Segment,
-        ts: Nanos,
-        hash: u64,
-        timeout: Nanos,
-        analyse: &mut impl Analyse,
-    ) {
-        let id = self.find_or_insert(&segment.key, hash, ts);
+    fn file(&mut self, segment: &Segment, hash: u64, timeout: Nanos, analyse: &mut impl Analyse) {
+        let id = self.find_or_insert(&segment.key, hash, segment.ts);
         let slot = &mut self.slots[id];
         // A clock that was set back must not make the time of a flow run backwards.
-        let ts = ts.max(slot.last);
+        let ts = segment.ts.max(slot.last);
         if slot.is_over(ts, timeout) {
             slot.closing = 0;
             slot.drain(&mut self.pool, analyse);

@@ -36,10 +36,7 @@ impl Inline {
                 pipeline.push(segments);
                 true
             });
-            if more {
-                self.ready.extend(self.pipeline.take(false).into_iter().map(Ok));
-                self.reader = Some(reader);
-            } else if self.pipeline.finish() {
+            if more || self.pipeline.finish() {
                 self.ready.extend(self.pipeline.take(false).into_iter().map(Ok));
                 self.reader = Some(reader);
             } else {

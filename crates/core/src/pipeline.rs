@@ -155,6 +155,8 @@ impl Pipeline {
 struct Analysis {
     options: Options,
     wanted: Wanted,
+    /// Length of an interval; endless when nobody wants to see intervals.
+    interval: Nanos,
     counters: Counters,
     tunnels: HashMap<u16, Arc<str>>,
     rows: Rows,
@@ -221,7 +223,7 @@ impl Analyse for Analysis {
                 None => Box::new(flow),
             }
         });
-        let filed = flow.segment(frame, entry, sack, self.options.interval);
+        let filed = flow.segment(frame, entry, sack, self.interval);
         self.counters.add(Counter::DuplicateFrames, u64::from(filed.duplicate));
         if self.wanted.segments {
             self.report_segment(flow, frame, entry, sack, &filed);
@@ -235,7 +237,7 @@ impl Analyse for Analysis {
     }
 
     fn end(&mut self, mut flow: Box<Flow>) {
-        flow.finish(self.options.interval);
+        flow.finish(self.interval);
         self.counters.count(Counter::Flows);
         let flow_id = flow.id();
         let chosen = self.is_chosen(&flow, flow_id);
@@ -262,6 +264,7 @@ impl Analysis {
                 periods: wants(Table::Periods),
                 segments: wants(Table::Segments),
             },
+            interval: if wants(Table::Intervals) { options.interval } else { Nanos::MAX },
             options,
             counters: Counters::default(),
             tunnels: HashMap::new(),
@@ -298,6 +301,8 @@ impl Analysis {
         count(&mut self.counters, Counter::BytesWithVerdict, judged, bytes);
         self.counters.add(Counter::PayloadBytes, bytes);
         self.counters.add(Counter::OutstandingOverflow, half.overflow());
+        let joined = half.stretch.as_ref().map_or(0, |stretch| stretch.joined_periods);
+        self.counters.add(Counter::PeriodOverflow, joined);
         self.counters.add(Counter::SegmentsOutOfWindow, half.totals.out_of_window);
         self.counters.add(Counter::CaptureGaps, u64::from(half.totals.missed_bytes > 0));
         if !chosen {

@@ -5,7 +5,7 @@ use crate::flow::entry::Entry;
 use crate::flow::table::Analyse;
 use crate::flow::{self, Filed, Flow};
 use crate::record::{self, Batches, FlowRow, IntervalRow, PeriodRow, SegmentRow};
-use crate::report::{self, Names};
+use crate::report;
 use crate::units::{Nanos, Seq};
 use crate::wire::community::community_id;
 use crate::wire::hash::HashKey;
@@ -155,6 +155,8 @@ impl Pipeline {
 struct Analysis {
     options: Options,
     wanted: Wanted,
+    /// Length of an interval; endless when nobody wants to see intervals.
+    interval: Nanos,
     counters: Counters,
     tunnels: HashMap<u16, Arc<str>>,
     rows: Rows,
@@ -221,7 +223,7 @@ impl Analyse for Analysis {
                 None => Box::new(flow),
             }
         });
-        let filed = flow.segment(frame, entry, sack, self.options.interval);
+        let filed = flow.segment(frame, entry, sack, self.interval);
         self.counters.add(Counter::DuplicateFrames, u64::from(filed.duplicate));
         if self.wanted.segments {
             self.report_segment(flow, frame, entry, sack, &filed);
@@ -235,7 +237,7 @@ impl Analyse for Analysis {
     }
 
     fn end(&mut self, mut flow: Box<Flow>) {
-        flow.finish(self.options.interval);
+        flow.finish(self.interval);
         self.counters.count(Counter::Flows);
         let flow_id = flow.id();
         let chosen = self.is_chosen(&flow, flow_id);
@@ -262,6 +264,7 @@ impl Analysis {
                 periods: wants(Table::Periods),
                 segments: wants(Table::Segments),
             },
+            interval: if wants(Table::Intervals) { options.interval } else { Nanos::MAX },
             options,
             counters: Counters::default(),
             tunnels: HashMap::new(),
@@ -298,20 +301,22 @@ impl Analysis {
         count(&mut self.counters, Counter::BytesWithVerdict, judged, bytes);
         self.counters.add(Counter::PayloadBytes, bytes);
         self.counters.add(Counter::OutstandingOverflow, half.overflow());
+        let joined = half.stretch.as_ref().map_or(0, |stretch| stretch.joined_periods);
+        self.counters.add(Counter::PeriodOverflow, joined);
         self.counters.add(Counter::SegmentsOutOfWindow, half.totals.out_of_window);
         self.counters.add(Counter::CaptureGaps, u64::from(half.totals.missed_bytes > 0));
         if !chosen {
             return judged;
         }
-        let names = Names::of(flow, flow_id, side);
+        let ends = report::ends(flow, flow_id, side);
         if self.wanted.periods {
             for (period, verdict) in periods {
-                self.rows.periods.push(report::period_row(&names, &period, verdict));
+                self.rows.periods.push(report::period_row(ends, &period, verdict));
             }
         }
         if self.wanted.flows {
             let tunnel = self.tunnels.get(&flow.key.tunnel).map(|name| name.to_string());
-            let row = report::flow_row(flow, &names, side, capacity.as_ref(), verdict, tunnel);
+            let row = report::flow_row(flow, ends, side, capacity.as_ref(), verdict, tunnel);
             self.rows.flows.push(row);
         }
         judged
@@ -324,14 +329,14 @@ impl Analysis {
         if !self.is_chosen(flow, flow_id) {
             return;
         }
-        let names = Names::of(flow, flow_id, side);
+        let ends = report::ends(flow, flow_id, side);
         let half = &mut flow.halves[side];
         for interval in intervals {
             let capacity = half.capacity(self.options.min_packets);
             let capacity = capacity.as_ref();
             let (kind, window) = (interval.kind, &interval.window);
             let (verdict, _) = report::verdict_of(kind, window, half, capacity, &self.options);
-            let row = report::interval_row(&names, &interval, capacity, verdict);
+            let row = report::interval_row(ends, &interval, capacity, verdict);
             self.rows.intervals.push(row);
         }
     }
@@ -346,8 +351,8 @@ impl Analysis {
     ) {
         let flow_id = flow.id();
         if self.is_chosen(flow, flow_id) {
-            let names = Names::of(flow, flow_id, flow::handshake::side(entry));
-            let row = report::segment_row(flow, &names, frame, entry, sack, filed);
+            let ends = report::ends(flow, flow_id, flow::handshake::side(entry));
+            let row = report::segment_row(flow, ends, frame, entry, sack, filed);
             self.rows.segments.push(row);
         }
     }

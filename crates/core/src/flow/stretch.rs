@@ -1,6 +1,6 @@
 //! Cutting a half into intervals and periods while it sends.
 
-use super::period::{Period, PeriodKind, Step};
+use super::period::{self, MERGE_DROP, Period, PeriodKind, Step};
 use super::sums::{Sums, Window};
 use crate::units::Nanos;
 
@@ -24,6 +24,8 @@ pub struct Stretch {
     pub periods: Vec<Period>,
     /// Intervals that have ended, to be reported.
     pub intervals: Vec<Interval>,
+    /// Periods that had to be joined with their neighbour.
+    pub joined_periods: u64,
 }
 
 /// A periodic calculation.
@@ -115,7 +117,22 @@ impl Stretch {
         if at > self.period_start || period.sums.data_packets > 0 {
             self.periods.push(Period::new(self.in_transfer, self.period_start, at, &period));
         }
+        if self.periods.len() >= MOST_PERIODS {
+            self.bound_periods();
+        }
         self.period_start = at;
+    }
+
+    /// Makes room for more periods: by Merge, which has to be done anyway, and if that does not
+    /// help by joining neighbours.
+    fn bound_periods(&mut self) {
+        let mut periods = period::merge(std::mem::take(&mut self.periods), MERGE_DROP);
+        if periods.len() > MOST_PERIODS / 2 {
+            let before = periods.len();
+            periods = periods.chunks(2).map(Period::join).collect();
+            self.joined_periods += (before - periods.len()) as u64;
+        }
+        self.periods = periods;
     }
 
     /// Ends every interval that is over at `ts`. Whole intervals without a segment become one row.
@@ -177,3 +194,6 @@ impl Stretch {
         self.end_period(end.max(self.period_start));
     }
 }
+
+/// A half that begins an application limited period every second for an hour has 7,200 periods.
+const MOST_PERIODS: usize = 8192;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the reading and analysing path: CPU time per packet, memory, scaling, and peers.
 
-    tools/bench.py [SET…] [--runs 3] [--peers] [--write]
+    tools/bench.py [SET…] [--runs 3] [--peers] [--stored] [--write]
 
 CPU time (user and system, of the whole process) is what counts, since machines are shared; wall
 time is shown only for scaling. Every ratio is between runs of one call, which alternate. The sets
@@ -200,6 +200,7 @@ def main() -> int:
         "--runs", type=int, default=3, help="runs of each program; the median counts"
     )
     parser.add_argument("--peers", action="store_true", help="also tcptrace, tcpdump and tshark")
+    parser.add_argument("--stored", action="store_true", help="measure nothing, show what is kept")
     parser.add_argument("--write", action="store_true", help="write docs/performance.md")
     parser.add_argument(
         "--cache", type=Path, default=TARGET / "bench", help="where traffic is kept"
@@ -207,8 +208,9 @@ def main() -> int:
     options = parser.parse_args()
     if unknown := [name for name in options.sets if name not in SETS]:
         parser.error(f"unknown set {unknown[0]}; known: {', '.join(SETS)}")
-    build()
-    for name in options.sets or SETS:
+    if not options.stored:
+        build()
+    for name in () if options.stored else options.sets or SETS:
         measured = run_set(SETS[name], options)
         results = stored(options.cache)
         results[name] = measured

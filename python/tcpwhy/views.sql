@@ -2,11 +2,12 @@
 
 CREATE VIEW worst_flows AS
 SELECT
-    src, src_port, dst, dst_port,
+    limitation,
     unique_bytes,
     (end_ns - start_ns) / 1e9 AS duration_s,
-    throughput_bps, rtt_mean_ns, limitation, confidence, evidence, remedy, headroom_bps,
-    flow_id, direction
+    throughput_bps,
+    src, src_port, dst, dst_port,
+    rtt_mean_ns, confidence, evidence, remedy, headroom_bps, flow_id, direction
 FROM flows
 WHERE data_packets > 0
 ORDER BY unique_bytes::DOUBLE * (end_ns - start_ns) DESC

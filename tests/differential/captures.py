@@ -8,15 +8,20 @@ import lzma
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 OWN = ROOT / "tests" / "data"
 REAL = Path(os.environ.get("TCPWHY_CAPTURES", ROOT.parent / "shared" / "captures"))
-OPENERS = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+OPENERS: dict[str, Callable[[Path], Any]] = {
+    ".gz": lambda path: gzip.GzipFile(path),
+    ".xz": lambda path: lzma.LZMAFile(path),
+    ".bz2": lambda path: bz2.BZ2File(path),
+}
 # One capture of each family of the policing study; the name says what limited it.
 POLICING_FAMILIES = (
     "*C=5-L=2000000-CD=1000-PCIR=500000-PBC=2000000*",
@@ -42,6 +47,12 @@ def real() -> list[Path]:
     for family in POLICING_FAMILIES:
         files += sorted((REAL / "policing").glob(family))[:1]
     return files
+
+
+def label(path: Path) -> str:
+    """A short name: the number of a real capture, or the name of an own one."""
+    number, separator, _ = path.name.partition("__")
+    return number if separator else path.stem
 
 
 @contextmanager

@@ -35,7 +35,9 @@ Test = Callable[[str, str, Value, Value, Case], bool]
 
 
 def super_packets(_: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
-    return fact == "data_packets" and bool(case.ours["offload_seen"]) and (ours or 0) > (theirs or 0)
+    return (
+        fact == "data_packets" and bool(case.ours["offload_seen"]) and (ours or 0) > (theirs or 0)
+    )
 
 
 def duplicate_frames(_: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
@@ -91,22 +93,76 @@ def not_outstanding(reference: str, fact: str, ours: Value, theirs: Value, case:
 
 
 def both_sides(_: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
-    if fact != "rtt_min_ms" or ours is None or theirs is None:
-        return False
     position = case.ours["position"]
-    return ours >= theirs * 0.99 and (position is None or position > 0.01)
+    away = position is None or position > 0.01
+    return fact == "rtt_min_ms" and away and plausible_rtt(ours, theirs, case)
 
 
 def delayed_ack(_: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
-    # At the sender both measure the same, but a sample that a delayed ACK may have stretched or
-    # that a retransmission makes ambiguous is not a sample of ours.
-    if fact != "rtt_min_ms" or ours is None or theirs is None:
+    return fact == "rtt_min_ms" and plausible_rtt(ours, theirs, case)
+
+
+def plausible_rtt(ours: Value, theirs: Value, case: Case) -> bool:
+    """Whether ours is theirs and the way to the sender and back: a handshake's worth at most."""
+    if ours is None or theirs is None:
         return False
-    return theirs * 0.99 <= ours <= (case.tshark.get("handshake_rtt_ms") or theirs) * 1.5
+    handshake = case.tshark.get("handshake_rtt_ms")
+    return ours >= 0.99 * theirs and (handshake is None or ours <= theirs + 1.5 * handshake)
+
+
+def syn_or_fin_sample(reference: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
+    data = case.tshark.get("rtt_min_ms")
+    if reference != "tcptrace" or fact != "rtt_min_ms" or data is None or theirs is None:
+        return False
+    return theirs < 0.99 * data and plausible_rtt(ours, data, case)
+
+
+def clock_tick(_: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
+    return fact in ("rtt_min_ms", "handshake_rtt_ms") and ours == 0 and theirs == 10
 
 
 def no_sample(_: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
     return fact in ("rtt_min_ms", "handshake_rtt_ms") and (ours is None) != (theirs is None)
+
+
+def tunnels_told_apart(_: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
+    # The same 4-tuple in several tunnels: the halves of ours were added up for the comparison.
+    return case.own("pieces") > case.their("pieces") and fact in (
+        "unique_bytes",
+        "retransmitted_bytes",
+    )
+
+
+def stream_split(_: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
+    return case.own("pieces") < case.their("pieces") and fact == "rtt_min_ms"
+
+
+def tcptrace_loses_track(reference: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
+    return reference == "tcptrace" and fact == "unique_bytes" and ours == case.tshark.get(fact)
+
+
+def acknowledged_before_seen(_: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
+    less = (theirs or 0) - (ours or 0)
+    return fact == "unique_bytes" and 0 < less <= case.own("spurious_bytes")
+
+
+def think_time(_: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
+    handshake = case.tshark.get("handshake_rtt_ms")
+    return (
+        fact == "rtt_min_ms"
+        and bool(handshake and theirs is not None and ours)
+        and ((ours or 0) > (handshake or 0))
+    )
+
+
+def before_the_first(_: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
+    less = (theirs or 0) - (ours or 0)
+    unseen = not case.ours["handshake_seen"]
+    return fact == "unique_bytes" and unseen and 0 < less <= case.own("retransmitted_bytes")
+
+
+def mss_learned_late(_: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
+    return fact == "data_packets" and not case.ours["offload_seen"] and (ours or 0) > (theirs or 0)
 
 
 def frame_length(reference: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
@@ -137,11 +193,20 @@ FACT_RULES: dict[str, Test] = {
     "probes": probes,
     "syn_again": syn_again,
     "not_outstanding": not_outstanding,
+    "tunnels_told_apart": tunnels_told_apart,
+    "stream_split": stream_split,
+    "clock_tick": clock_tick,
     "both_sides": both_sides,
     "delayed_ack": delayed_ack,
+    "syn_or_fin_sample": syn_or_fin_sample,
     "no_sample": no_sample,
     "frame_length": frame_length,
+    "tcptrace_loses_track": tcptrace_loses_track,
     "tcptrace_wraps_mss": tcptrace_wraps_mss,
+    "before_the_first": before_the_first,
+    "acknowledged_before_seen": acknowledged_before_seen,
+    "think_time": think_time,
+    "mss_learned_late": mss_learned_late,
 }
 
 
@@ -155,4 +220,4 @@ def name_fact(reference: str, fact: str, ours: Value, theirs: Value, case: Case)
 
 def name_connection(reference: str, case: Case) -> str | None:
     """What explains a half that only one of both has."""
-    return "only_tcpwhy" if case.ours else None
+    return "pseudowire" if case.ours and reference == "tshark" else None

@@ -30,6 +30,7 @@ SAME = (
     "window_scale",
     "missed_bytes",
     "offload_seen",
+    "handshake_seen",
     "position",
 )
 MILLISECONDS = {"rtt_min_ms": "rtt_min_ns", "handshake_rtt_ms": "handshake_rtt_ns"}

@@ -1,8 +1,8 @@
 """tshark: dissected fields per frame, summed up per half.
 
 Packets, payload, bytes seen again (`seen_again_bytes`) and duplicate ACKs by RFC 5681
-(`rfc5681_duplicate_acks`) are worked out here from the plain fields, so that they depend on tshark's
-dissection and its choice of streams only; the rest is its own analysis.
+(`rfc5681_duplicate_acks`) are worked out here from the plain fields, so that they depend on
+tshark's dissection and its choice of streams only; the rest is its own analysis.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from .connection import Endpoint, Half, SequenceSpace, Value
 
 FIELDS = (
     "tcp.stream",
+    "frame.number",
     "frame.time_epoch",
     "_ws.col.Source",
     "_ws.col.Destination",
@@ -31,6 +32,7 @@ FIELDS = (
     "tcp.window_size_value",
     "tcp.options.mss_val",
     "tcp.options.wscale.shift",
+    "tcp.analysis.acks_frame",
     "tcp.analysis.ack_rtt",
     "tcp.analysis.initial_rtt",
     "tcp.analysis.retransmission",
@@ -79,6 +81,8 @@ class Side:
     window_scale: int | None = None
     syn_seen: bool = False
     sequence: SequenceSpace = field(default_factory=SequenceSpace)
+    # Frames with data: a round trip that ends with the ACK of a SYN or FIN alone is no data's.
+    data_frames: set[str] = field(default_factory=set)
 
 
 def available() -> bool:
@@ -90,11 +94,13 @@ def halves(path: Path) -> list[Half]:
     """Every half of every TCP stream of a capture."""
     streams: dict[str, dict[tuple[Endpoint, Endpoint], Side]] = defaultdict(dict)
     for row in rows(path):
-        src, dst = (row[2], int(row[4])), (row[3], int(row[5]))
-        sides = streams[row[0]]
+        source, destination = row[COLUMN["_ws.col.Source"]], row[COLUMN["_ws.col.Destination"]]
+        src = (source, int(row[COLUMN["tcp.srcport"]]))
+        dst = (destination, int(row[COLUMN["tcp.dstport"]]))
+        sides = streams[row[COLUMN["tcp.stream"]]]
         side = sides.get((src, dst))
         if side is None:
-            side = sides[src, dst] = Side(begin_s=float(row[1]))
+            side = sides[src, dst] = Side(begin_s=float(row[COLUMN["frame.time_epoch"]]))
         count(side, sides.get((dst, src)), row)
     return [
         half(src, dst, side, sides.get((dst, src)))
@@ -118,7 +124,7 @@ def rows(path: Path) -> Iterator[list[str]]:
             raise RuntimeError(f"tshark: {done.stderr.strip()}")
     for line in done.stdout.splitlines():
         row = line.split("\t")
-        if row[0] and row[4]:
+        if row[COLUMN["tcp.stream"]] and row[COLUMN["tcp.srcport"]]:
             yield row
 
 
@@ -129,6 +135,7 @@ def count(side: Side, other: Side | None, row: list[str]) -> None:
     side.packets += 1
     if length:
         side.data_packets += 1
+        side.data_frames.add(row[COLUMN["frame.number"]])
         side.payload_bytes += length
         side.seen_again_bytes += side.sequence.add(seq + (flags & SYN != 0), length)
         if row[COLUMN["tcp.analysis.retransmission"]]:
@@ -140,7 +147,8 @@ def count(side: Side, other: Side | None, row: list[str]) -> None:
         side.end = end
     side.duplicate_acks_sent += bool(row[COLUMN["tcp.analysis.duplicate_ack"]])
     acknowledge(side, other, flags, length, row)
-    if (rtt := row[COLUMN["tcp.analysis.ack_rtt"]]) and not flags & SYN:
+    rtt, acked = row[COLUMN["tcp.analysis.ack_rtt"]], row[COLUMN["tcp.analysis.acks_frame"]]
+    if rtt and other and acked in other.data_frames:
         side.ack_rtts_s.append(float(rtt))
     if rtt := row[COLUMN["tcp.analysis.initial_rtt"]]:
         side.initial_rtt_s = float(rtt)
@@ -188,8 +196,10 @@ def half(src: Endpoint, dst: Endpoint, side: Side, other: Side | None) -> Half:
         "mss_option": other.mss_option if other else None,
         "window_scale": scale_that_limits(side, other),
     }
-    initial = side.initial_rtt_s if side.initial_rtt_s is not None or other is None else (
-        other.initial_rtt_s
+    initial = (
+        side.initial_rtt_s
+        if side.initial_rtt_s is not None or other is None
+        else (other.initial_rtt_s)
     )
     facts["handshake_rtt_ms"] = None if initial is None else 1e3 * initial
     begin_s = min(side.begin_s, other.begin_s) if other else side.begin_s

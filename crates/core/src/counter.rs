@@ -67,7 +67,7 @@ counters! {
     TableEvictions = "table_evictions",
     /// Segments whose record was dropped since a half had too many outstanding.
     OutstandingOverflow = "outstanding_overflow",
-    /// Periods that were closed early since a half had too many.
+    /// Periods that were joined with their neighbour since a half had too many.
     PeriodOverflow = "period_overflow",
     /// Frames without a time of their own, which are given that of the frame before them.
     PacketsWithoutTime = "packets_without_time",

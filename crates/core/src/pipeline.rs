@@ -100,46 +100,39 @@ impl Default for Options {
 pub struct Pipeline {
     table: flow::table::Table,
     analysis: Analysis,
-    now: Nanos,
-    times: Vec<Nanos>,
 }
 
 impl Pipeline {
     /// An empty pipeline.
     pub fn new(options: Options) -> Pipeline {
         let table = flow::table::Table::new(HashKey::default());
-        Pipeline { table, analysis: Analysis::new(options), now: Nanos(0), times: Vec::new() }
+        Pipeline { table, analysis: Analysis::new(options) }
     }
 
     /// Analyses a batch of segments in the order of capture; 32 to 256 at a time is best.
     pub fn push(&mut self, segments: &[Segment]) {
-        self.times.clear();
-        for segment in segments {
-            // A clock that was set back must not make time run backwards in the analysis.
-            if segment.ts < self.now {
-                self.analysis.counters.count(Counter::TimeRegressions);
-            }
-            self.now = self.now.max(segment.ts);
-            self.times.push(self.now);
-        }
         self.analysis.counters.add(Counter::PacketsTcp, segments.len() as u64);
         let Some(last) = segments.last() else { return };
         self.analysis.frame = last.frame;
         let (timeout, most) = (self.analysis.options.idle_timeout, self.analysis.options.max_flows);
-        self.table.push(segments, &self.times, timeout, most, &mut self.analysis);
-        self.table.sweep(segments.len(), self.now, timeout, &mut self.analysis);
+        self.table.push(segments, timeout, most, &mut self.analysis);
+        // One segment with a time far off must not end every flow, so the earliest of the batch
+        // counts; and a flow whose next segment comes in time by a clock that was set back is not
+        // ended before it, however the flows are shared out.
+        let earliest = segments.iter().map(|segment| segment.ts).min().unwrap_or_default();
+        self.table.sweep(segments.len(), earliest - CLOCK_SLACK, timeout, &mut self.analysis);
     }
 
     /// Lets time pass on a link without packets: flows idle at `now` expire.
     pub fn tick(&mut self, now: Nanos) {
-        self.now = self.now.max(now);
         let timeout = self.analysis.options.idle_timeout;
-        self.table.sweep(TICK_SLOTS, self.now, timeout, &mut self.analysis);
+        self.table.sweep(TICK_SLOTS, now, timeout, &mut self.analysis);
     }
 
-    /// Ends every flow. The pipeline is empty afterwards.
-    pub fn finish(&mut self) {
-        self.table.finish(&mut self.analysis);
+    /// Ends some of the flows that are left; false once there are none. The rows of a million flows
+    /// are many, so take what is ready in between.
+    pub fn finish(&mut self) -> bool {
+        self.table.finish(FINISH_FLOWS, &mut self.analysis)
     }
 
     /// The name of the tunnel with this index, for the rows of flows in it.
@@ -162,6 +155,8 @@ impl Pipeline {
 struct Analysis {
     options: Options,
     wanted: Wanted,
+    /// Length of an interval; endless when nobody wants to see intervals.
+    interval: Nanos,
     counters: Counters,
     tunnels: HashMap<u16, Arc<str>>,
     rows: Rows,
@@ -228,21 +223,21 @@ impl Analyse for Analysis {
                 None => Box::new(flow),
             }
         });
-        let filed = flow.segment(frame, entry, sack, self.options.interval);
+        let filed = flow.segment(frame, entry, sack, self.interval);
         self.counters.add(Counter::DuplicateFrames, u64::from(filed.duplicate));
         if self.wanted.segments {
             self.report_segment(flow, frame, entry, sack, &filed);
         }
         if self.wanted.intervals {
             let side = flow::handshake::side(entry);
-            if !flow.halves[side].stretch.intervals.is_empty() {
+            if flow.halves[side].stretch.as_ref().is_some_and(|s| !s.intervals.is_empty()) {
                 self.report_intervals(flow, side);
             }
         }
     }
 
     fn end(&mut self, mut flow: Box<Flow>) {
-        flow.finish(self.options.interval);
+        flow.finish(self.interval);
         self.counters.count(Counter::Flows);
         let flow_id = flow.id();
         let chosen = self.is_chosen(&flow, flow_id);
@@ -269,6 +264,7 @@ impl Analysis {
                 periods: wants(Table::Periods),
                 segments: wants(Table::Segments),
             },
+            interval: if wants(Table::Intervals) { options.interval } else { Nanos::MAX },
             options,
             counters: Counters::default(),
             tunnels: HashMap::new(),
@@ -305,6 +301,8 @@ impl Analysis {
         count(&mut self.counters, Counter::BytesWithVerdict, judged, bytes);
         self.counters.add(Counter::PayloadBytes, bytes);
         self.counters.add(Counter::OutstandingOverflow, half.overflow());
+        let joined = half.stretch.as_ref().map_or(0, |stretch| stretch.joined_periods);
+        self.counters.add(Counter::PeriodOverflow, joined);
         self.counters.add(Counter::SegmentsOutOfWindow, half.totals.out_of_window);
         self.counters.add(Counter::CaptureGaps, u64::from(half.totals.missed_bytes > 0));
         if !chosen {
@@ -326,7 +324,8 @@ impl Analysis {
 
     fn report_intervals(&mut self, flow: &mut Flow, side: usize) {
         let flow_id = flow.id();
-        let intervals = std::mem::take(&mut flow.halves[side].stretch.intervals);
+        let Some(stretch) = &mut flow.halves[side].stretch else { return };
+        let intervals = std::mem::take(&mut stretch.intervals);
         if !self.is_chosen(flow, flow_id) {
             return;
         }
@@ -359,7 +358,13 @@ impl Analysis {
     }
 }
 
+/// How far timestamps of a capture run backwards in practice (several queues, a clock corrected by
+/// NTP), generously.
+const CLOCK_SLACK: Nanos = Nanos(1_000_000_000);
+
 /// Rows per record batch: large enough for columnar work, small enough to stay in cache.
 const BATCH_ROWS: usize = 8192;
+/// Flows ended at a time when the input has ended.
+const FINISH_FLOWS: usize = 4096;
 /// Slots searched for idle flows when nothing arrives.
 const TICK_SLOTS: usize = 4096;

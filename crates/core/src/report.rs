@@ -227,7 +227,8 @@ pub fn judge_half(
     capacity: Option<&Capacity>,
     options: &Options,
 ) -> (Vec<(Period, Verdict)>, Verdict) {
-    let periods = period::merge(std::mem::take(&mut half.stretch.periods), MERGE_DROP);
+    let periods = half.stretch.as_mut().map(|stretch| std::mem::take(&mut stretch.periods));
+    let periods = period::merge(periods.unwrap_or_default(), MERGE_DROP);
     let mut bulk = Window::default();
     let mut time = [0i64; Limitation::ALL.len()];
     let mut judged = Vec::with_capacity(periods.len());

@@ -10,7 +10,7 @@ use crate::sys::Libpcap;
 /// A filter expression and its programs.
 pub(crate) struct Filter {
     expression: String,
-    programs: Vec<(u16, Program)>,
+    programs: Vec<(Variant, Program)>,
 }
 
 impl Filter {
@@ -23,42 +23,58 @@ impl Filter {
         }
         let mut filter = Filter { expression, programs: Vec::new() };
         for linktype in linktypes {
-            filter.program(linktype)?;
+            filter.program(Variant::of(linktype, &[]))?;
         }
         Ok(filter)
     }
 
     /// Whether a frame passes.
     pub fn matches(&mut self, record: &Record) -> Result<bool, Error> {
-        Ok(self.program(record.linktype)?.matches(record.bytes, record.wire_len))
+        let variant = Variant::of(record.linktype, record.bytes);
+        Ok(self.program(variant)?.matches(record.bytes, record.wire_len))
     }
 
-    fn program(&mut self, linktype: u16) -> Result<&Program, Error> {
-        let at = match self.programs.iter().position(|(known, _)| *known == linktype) {
+    fn program(&mut self, variant: Variant) -> Result<&Program, Error> {
+        let at = match self.programs.iter().position(|(known, _)| *known == variant) {
             Some(at) => at,
             None => {
-                let program = self.compile(linktype)?;
-                self.programs.push((linktype, program));
+                let program = self.compile(variant)?;
+                self.programs.push((variant, program));
                 self.programs.len() - 1
             }
         };
         Ok(&self.programs[at].1)
     }
 
-    fn compile(&self, linktype: u16) -> Result<Program, Error> {
+    fn compile(&self, variant: Variant) -> Result<Program, Error> {
         let refused =
             |message: String| Error::Filter { expression: self.expression.clone(), message };
         let libpcap = Libpcap::lock().map_err(|message| refused(message.to_owned()))?;
-        let instructions = libpcap.compile(&self.expression, dlt(linktype)).map_err(refused)?;
+        let instructions = libpcap
+            .compile(&self.expression, variant.linktype, variant.big_endian)
+            .map_err(refused)?;
         Program::new(instructions).map_err(|invalid| refused(invalid.to_string()))
     }
 }
 
-/// The DLT value that a LINKTYPE value has on Linux: the same, but for a few old ones.
-fn dlt(linktype: u16) -> i32 {
-    match linktype {
-        101 => 12,
-        100 => 11,
-        other => i32::from(other),
+/// What decides about the program for a frame.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Variant {
+    linktype: u16,
+    /// The byte order of the capturing host, which matters for BSD loopback only.
+    big_endian: bool,
+}
+
+impl Variant {
+    fn of(linktype: u16, bytes: &[u8]) -> Variant {
+        // Address families are small numbers.
+        let big_endian = linktype == LOOPBACK && bytes.starts_with(&[0, 0]);
+        Variant { linktype, big_endian }
     }
 }
+
+/// LINKTYPE_NULL.
+const LOOPBACK: u16 = 0;
+
+#[cfg(test)]
+mod tests;

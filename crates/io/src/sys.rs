@@ -9,7 +9,7 @@ use tcpwhy_core::wire::bpf::Instruction;
 /// libpcap's compiler of filter expressions, found at run time so that building needs no headers
 /// and running needs no library unless a filter is given.
 pub(crate) struct Libpcap {
-    open_dead: OpenDead,
+    open: Open,
     compile: Compile,
     geterr: GetErr,
     freecode: FreeCode,
@@ -18,7 +18,7 @@ pub(crate) struct Libpcap {
 
 // The functions of pcap(3PCAP) that are called; their types have not changed since libpcap 1.0.
 type Handle = *mut c_void;
-type OpenDead = unsafe extern "C" fn(c_int, c_int) -> Handle;
+type Open = unsafe extern "C" fn(*mut libc::FILE, *mut c_char) -> Handle;
 type Compile = unsafe extern "C" fn(Handle, *mut BpfProgram, *const c_char, c_int, c_uint) -> c_int;
 type GetErr = unsafe extern "C" fn(Handle) -> *const c_char;
 type FreeCode = unsafe extern "C" fn(*mut BpfProgram);
@@ -56,7 +56,7 @@ impl Libpcap {
         // SAFETY: a symbol of each name has the type given above for it.
         unsafe {
             Some(Libpcap {
-                open_dead: transmute::<Handle, OpenDead>(symbol(c"pcap_open_dead")?),
+                open: transmute::<Handle, Open>(symbol(c"pcap_fopen_offline")?),
                 compile: transmute::<Handle, Compile>(symbol(c"pcap_compile")?),
                 geterr: transmute::<Handle, GetErr>(symbol(c"pcap_geterr")?),
                 freecode: transmute::<Handle, FreeCode>(symbol(c"pcap_freecode")?),
@@ -65,16 +65,39 @@ impl Libpcap {
         }
     }
 
-    /// Compiles an expression for frames of this DLT. The error is libpcap's own message.
-    pub fn compile(&self, expression: &str, dlt: c_int) -> Result<Vec<Instruction>, String> {
-        const SNAPLEN: c_int = 262_144;
+    /// Compiles an expression for frames of this LINKTYPE, in a file of this byte order. The error
+    /// is libpcap's own message.
+    pub fn compile(
+        &self,
+        expression: &str,
+        linktype: u16,
+        big_endian: bool,
+    ) -> Result<Vec<Instruction>, String> {
         const OPTIMIZE: c_int = 1;
         const NETMASK_UNKNOWN: c_uint = 0xffff_ffff;
+        const ERROR_LEN: usize = 256;
         let text = CString::new(expression).map_err(|_| "it contains a zero byte".to_owned())?;
-        // SAFETY: takes plain numbers; gives null or a handle that is closed below.
-        let handle = unsafe { (self.open_dead)(dlt, SNAPLEN) };
+        // Opened as a file without packets: libpcap compiles loopback link types otherwise when it
+        // believes that the packets are from this host.
+        let mut header = empty_capture(linktype, big_endian);
+        let mut error = [0 as c_char; ERROR_LEN];
+        // SAFETY: the header outlives the stream, which is closed with the handle below; the error
+        // buffer is as long as libpcap asks for.
+        let handle = unsafe {
+            let file = libc::fmemopen(header.as_mut_ptr().cast(), header.len(), c"r".as_ptr());
+            if file.is_null() {
+                return Err("out of memory".to_owned());
+            }
+            let handle = (self.open)(file, error.as_mut_ptr());
+            if handle.is_null() {
+                libc::fclose(file);
+            }
+            handle
+        };
         if handle.is_null() {
-            return Err("libpcap is out of memory".to_owned());
+            // SAFETY: libpcap left a C string there.
+            let message = unsafe { CStr::from_ptr(error.as_ptr()) };
+            return Err(message.to_string_lossy().into_owned());
         }
         let mut program = BpfProgram { len: 0, instructions: std::ptr::null_mut() };
         // SAFETY: handle and text are valid; `program` is written only on success.
@@ -95,8 +118,20 @@ impl Libpcap {
             let message = unsafe { CStr::from_ptr((self.geterr)(handle)) };
             Err(message.to_string_lossy().into_owned())
         };
-        // SAFETY: the handle came from open_dead and is not used again.
+        // SAFETY: the handle came from `open` and is not used again.
         unsafe { (self.close)(handle) };
         result
     }
+}
+
+/// The header of a pcap file.
+fn empty_capture(linktype: u16, big_endian: bool) -> [u8; 24] {
+    let version = if big_endian { 0x0002_0004 } else { 0x0004_0002 };
+    let words = [0xa1b2_c3d4, version, 0, 0, 262_144, u32::from(linktype)];
+    let mut bytes = [0; 24];
+    for (slot, word) in bytes.chunks_exact_mut(4).zip(words) {
+        let word: u32 = word;
+        slot.copy_from_slice(&if big_endian { word.to_be_bytes() } else { word.to_le_bytes() });
+    }
+    bytes
 }

@@ -6,8 +6,9 @@ mod shared;
 use std::collections::{BTreeMap, HashSet};
 
 use tcpwhy_core::counter::Counter;
+use tcpwhy_core::pipeline::{Options, Table};
 use tcpwhy_core::wire::Decoder;
-use tcpwhy_io::read_frames;
+use tcpwhy_io::{Source, analyze, read_frames};
 
 #[test]
 fn counts_equal_the_manifest() {
@@ -45,4 +46,33 @@ fn explained() -> BTreeMap<(String, String), (u64, u64)> {
         ((file.to_owned(), field.to_owned()), (number(theirs), number(ours)))
     };
     lines.map(row).collect()
+}
+
+/// Rows do not depend on how the work is shared out.
+#[test]
+fn rows_do_not_depend_on_workers() {
+    let Some(captures) = shared::captures() else { return };
+    let sampled = |row: &shared::Row| !row.file.starts_with("policing") || row.packets < 3_000;
+    for row in shared::manifest(&captures).into_iter().filter(sampled) {
+        let rows = |workers| {
+            let inputs = vec![captures.join(&row.file)];
+            let tables = vec![Table::Flows, Table::Intervals, Table::Periods];
+            let options = Options { tables, ..Options::default() };
+            let source = Source { inputs, workers, filter: None };
+            let mut rows = Vec::new();
+            for (table, batch) in analyze(source, options).unwrap().flatten() {
+                let text = |i| format!("{table:?} {:?}", batch.slice(i, 1).columns());
+                rows.extend((0..batch.num_rows()).map(text));
+            }
+            rows.sort();
+            rows
+        };
+        let expected = rows(1);
+        for workers in [2, 5] {
+            let rows = rows(workers);
+            let differs = rows.iter().zip(&expected).find(|(ours, expected)| ours != expected);
+            assert_eq!(differs, None, "{} with {workers} workers", row.file);
+            assert_eq!(rows.len(), expected.len(), "{} with {workers} workers", row.file);
+        }
+    }
 }

@@ -99,8 +99,9 @@ fn xz(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-const CODECS: [(&str, fn(&[u8]) -> Vec<u8>); 4] =
-    [("gzip", gzip), ("lz4", lz4), ("zstd", zstd), ("xz", xz)];
+type Encode = fn(&[u8]) -> Vec<u8>;
+
+const CODECS: [(&str, Encode); 4] = [("gzip", gzip), ("lz4", lz4), ("zstd", zstd), ("xz", xz)];
 
 #[test]
 fn compressed_files_give_the_same_rows() {
@@ -208,7 +209,8 @@ fn bad_inputs_are_named_with_what_to_do() {
         (
             "text",
             Some(b"No. Time\n1 0.0\n".to_vec()),
-            "text; give a pcap or pcapng file, as `tcpdump -w` writes it",
+            "text; give a pcap or pcapng file, \
+             as `tcpdump -w` writes it",
         ),
         (
             "snoop",
@@ -218,17 +220,20 @@ fn bad_inputs_are_named_with_what_to_do() {
         (
             "header",
             Some(pcap(&[])[..10].to_vec()),
-            "damaged at byte 0: the file ends after 10 bytes, within its header; frames before it were analysed, record it again for the rest",
+            "damaged at byte 0: the file ends after 10 bytes, within its header; frames before it \
+             were analysed, record it again for the rest",
         ),
         (
             "unknown",
             Some(unknown),
-            "none of its 4 frames can be read: link type 147 is not known; capture on an interface with another link type (tcpdump -y)",
+            "none of its 4 frames can be read: link type 147 is not known; capture on an \
+             interface with another link type (tcpdump -y)",
         ),
         (
             "absurd",
             Some(absurd),
-            "damaged at byte 194: a record claims 2130706486 captured bytes; frames before it were analysed, record it again for the rest",
+            "damaged at byte 194: a record claims 2130706486 captured bytes; frames before it \
+             were analysed, record it again for the rest",
         ),
     ];
     for (name, content, expected) in rows {
@@ -271,6 +276,33 @@ fn a_pipe_is_read_without_being_opened_twice() {
     writer.join().unwrap();
     assert_eq!(outcome.errors, vec![]);
     assert_same_rows(&outcome.rows, &expected, "pipe");
+}
+
+#[test]
+fn a_filter_leaves_frames_out_and_counts_them() {
+    let folder = Folder::new();
+    let input = folder.write("input", &pcap(&transfers(4, 10)));
+    let filtered = |expression: &str, workers| {
+        let filter = Some(expression.to_owned());
+        analyze(Source { inputs: vec![input.clone()], workers, filter }, options())
+    };
+    if let Err(Error::Filter { message, .. }) = filtered("tcp", 1)
+        && message.contains("libpcap is missing")
+    {
+        println!("skipped: {message}");
+        return;
+    }
+    let outcome = collect(filtered("port 40001", 2).unwrap());
+    let counts = ["packets_read", "packets_filtered", "packets_tcp"].map(|n| outcome.counter(n));
+    assert_eq!(
+        (counts, outcome.rows.iter().filter(|r| r.starts_with("flows")).count()),
+        ([80, 60, 20], 2)
+    );
+    let error = filtered("prot 80", 1).err().unwrap();
+    assert_eq!(error.exit_code(), 2);
+    let message = "filter 'prot 80': can't parse filter expression: syntax error; \
+                   man pcap-filter has the syntax";
+    assert_eq!(error.to_string(), message);
 }
 
 #[test]

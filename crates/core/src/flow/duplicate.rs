@@ -1,14 +1,14 @@
 //! Frames that a mirror port delivers twice.
 
 use super::entry::Entry;
-use crate::units::Nanos;
 use crate::wire::flags;
 
 /// The last few frames of a flow, to recognise copies.
 #[derive(Clone, Debug, Default)]
 pub struct Recent {
-    seen: [(u64, Nanos); REMEMBERED],
-    at: usize,
+    /// Fingerprint, and time in us modulo 2^32.
+    seen: [(u32, u32); REMEMBERED],
+    at: u8,
     copies: u32,
 }
 
@@ -24,22 +24,23 @@ impl Recent {
         } else {
             WITHOUT_IDENTIFICATION
         };
-        let found =
-            self.seen.iter().any(|&(seen, ts)| seen == print && entry.ts.since(ts) < within);
+        let now_us = (entry.ts.0 / 1000) as u32;
+        let recent = |at_us: u32| now_us.wrapping_sub(at_us) < within;
+        let found = self.seen.iter().any(|&(seen, at_us)| seen == print && recent(at_us));
         let bare = entry.ip_id == 0 && entry.seq_len() == 0;
         let copy = found && (!bare || self.copies >= 3);
         if copy {
             self.copies += 1;
         } else {
-            self.seen[self.at] = (print, entry.ts);
-            self.at = (self.at + 1) % REMEMBERED;
+            self.seen[usize::from(self.at)] = (print, now_us);
+            self.at = (self.at + 1) % REMEMBERED as u8;
         }
         copy
     }
 }
 
 /// All that a retransmission or another acknowledgement would change. Never 0.
-fn fingerprint(entry: &Entry) -> u64 {
+fn fingerprint(entry: &Entry) -> u32 {
     let words = [
         u64::from(entry.seq.0) << 32 | u64::from(entry.ack.0),
         u64::from(entry.tsval) << 32 | u64::from(entry.tsecr),
@@ -52,18 +53,18 @@ fn fingerprint(entry: &Entry) -> u64 {
     let mixed = words.iter().fold(0u64, |hash, &word| {
         (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
     });
-    mixed | 1
+    (mixed >> 32) as u32 | 1
 }
 
 /// Frames between a frame and its copy at most: a mirror port delivers them close together.
 const REMEMBERED: usize = 8;
-const WITH_IDENTIFICATION: Nanos = Nanos(1_000_000);
-const WITHOUT_IDENTIFICATION: Nanos = Nanos(100_000);
+const WITH_IDENTIFICATION: u32 = 1000;
+const WITHOUT_IDENTIFICATION: u32 = 100;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Seq;
+    use crate::units::{Nanos, Seq};
 
     fn frame(us: i64, ip_id: u16, payload_len: u32) -> Entry {
         let ts = Nanos::from_micros(1_000_000 + us);

@@ -22,8 +22,8 @@ pub struct Half {
     pub mss: Mss,
     /// Round-trip times.
     pub rtt: Rtt,
-    /// Intervals and periods.
-    pub stretch: Stretch,
+    /// Intervals and periods; made with the first payload.
+    pub stretch: Option<Box<Stretch>>,
     /// Shift of the receiver's window; `None` while it is unknown.
     pub window_scale: Option<u8>,
     unwrap: Option<Unwrap>,
@@ -141,14 +141,17 @@ impl Half {
         self.mss.learn(entry.payload_len);
         self.headers_len = entry.headers_len();
         let known = self.view.at(entry);
-        self.stretch.start(entry.ts, around.flow_start, around.interval);
+        self.stretch.get_or_insert_with(|| {
+            Box::new(Stretch::new(entry.ts, around.flow_start, around.interval))
+        });
         let (full, small) = self.packets(entry.payload_len, start, known);
         if matches!(filed.kind, Kind::New | Kind::Reordered) {
             let before = self.before(entry.ts);
             let step = self.isolate.segment(entry.ts, full, small, before);
             self.take_step(step, entry.ts);
         }
-        self.stretch.roll(entry.ts, around.interval, self.totals.data_packets);
+        let data_packets = self.totals.data_packets;
+        self.stretch_mut().roll(entry.ts, around.interval, data_packets);
         self.count(entry, &filed, full + u32::from(small));
         let flight_size = known.map(|known| self.ledger.next().saturating_sub(known.una));
         self.sum(entry, &filed, full, small, known, repairing);
@@ -159,9 +162,13 @@ impl Half {
         Some(Sent { filed, seq_start, flight_size })
     }
 
+    fn stretch_mut(&mut self) -> &mut Stretch {
+        self.stretch.as_mut().expect("made with the first payload")
+    }
+
     fn take_step(&mut self, step: Step, ts: Nanos) {
         if step != Step::Stay {
-            self.stretch.step(step, ts);
+            self.stretch_mut().step(step, ts);
             if !matches!(step, Step::Transfer { .. }) {
                 self.last_new = None;
                 self.capacity.iter_mut().for_each(|capacity| capacity.interrupt());
@@ -230,7 +237,8 @@ impl Half {
         repairing: bool,
     ) {
         let mss = u64::from(self.mss.value());
-        let window = self.stretch.window(full > 0);
+        let gaps_from = self.totals.data_packets >= COLLECT_FROM;
+        let window = self.stretch.as_mut().expect("made with the first payload").window(full > 0);
         let sums = &mut window.sums;
         sums.rwnd_blocked_ns += self.view.take_blocked().0 as u64;
         let ip_bytes = filed.unique_bytes
@@ -266,7 +274,7 @@ impl Half {
                 sums.rwnd_limited += u64::from(rwnd.saturating_sub(flight) < headroom);
             }
         }
-        if let Some(last) = self.last_new.replace(entry.ts).filter(|_| !repairing) {
+        if let Some(last) = self.last_new.replace(entry.ts).filter(|_| !repairing && gaps_from) {
             window.gap(entry.ts.since(last));
         }
     }
@@ -320,7 +328,9 @@ impl Half {
         self.totals.duplicate_acks += u64::from(acked.duplicate);
         self.totals.missed_bytes += acked.missed_bytes;
         self.totals.spurious_bytes += acked.spurious_bytes;
-        self.stretch.late().sums.spurious_bytes += acked.spurious_bytes;
+        if let Some(stretch) = &mut self.stretch {
+            stretch.late().sums.spurious_bytes += acked.spurious_bytes;
+        }
         if acked.bytes > 0 {
             self.delivery.acked(entry.ts, acked.bytes, self.rtt.srtt);
         }
@@ -376,9 +386,11 @@ impl Half {
     /// A round-trip sample: the receiver's delay, and the sender's as known now.
     pub fn round_trip(&mut self, rtt: Nanos) {
         self.rtt.sample(rtt);
-        let sums = &mut self.stretch.late().sums;
-        sums.rtt_samples += 1;
-        sums.rtt_sum_ns += rtt.0 as u64;
+        if let Some(stretch) = &mut self.stretch {
+            let sums = &mut stretch.late().sums;
+            sums.rtt_samples += 1;
+            sums.rtt_sum_ns += rtt.0 as u64;
+        }
     }
 
     /// A FIN takes a sequence number that no payload fills.
@@ -451,7 +463,8 @@ impl Half {
 const HEADROOM_SEGMENTS: u64 = 3;
 /// Silence shorter than this is scheduling, whatever the round-trip time.
 const SHORTEST_IDLE: Nanos = Nanos(10_000_000);
-/// Data packets before capacity samples are kept: most halves never get this far.
-const COLLECT_FROM: u64 = 16;
+/// Data packets before gaps and capacity samples are kept: most halves never get this far, and what
+/// an initial window shows is slow start.
+const COLLECT_FROM: u64 = 32;
 /// No window reaches further (RFC 7323 section 2.3): such a number is not of this connection.
 const FARTHEST: u64 = 1 << 30;

@@ -27,10 +27,8 @@ impl Log {
         self.len == 0
     }
 
-    /// Whether the next push needs the log to be drained first.
-    pub fn is_full(&self) -> bool {
-        self.len() == LARGEST
-    }
+    /// Entries that a log holds at most: it must be drained then.
+    pub const LONGEST: usize = 1 << (CLASSES - 1);
 
     fn capacity(&self) -> usize {
         1 << self.class >> 1
@@ -52,7 +50,7 @@ struct Class {
 }
 
 impl Pool {
-    /// Adds an entry to the end of `log`, which must not be full.
+    /// Adds an entry to the end of `log`, which must be shorter than [`Log::LONGEST`].
     #[inline]
     pub fn push(&mut self, log: &mut Log, entry: Entry) {
         if log.len() == log.capacity() {
@@ -148,9 +146,8 @@ impl Class {
     }
 }
 
-/// Blocks of 1, 2, 4, 8 and 16 entries: most flows of a backbone link have one to three segments.
-const CLASSES: usize = 5;
-const LARGEST: usize = 1 << (CLASSES - 1);
+/// Blocks of 1, 2, 4, 8, 16 and 32 entries: most flows of a backbone link have one to three segments.
+const CLASSES: usize = 6;
 /// A page holds whole blocks of every class.
 const PAGE_ENTRIES: usize = 4096;
 
@@ -172,12 +169,11 @@ mod tests {
         let mut pool = Pool::default();
         for round in 0..3 {
             let (mut a, mut b) = (Log::default(), Log::default());
-            for i in 0..LARGEST as u32 {
+            for i in 0..Log::LONGEST as u32 {
                 pool.push(&mut a, entry(i));
                 pool.push(&mut b, entry(100 + i));
             }
-            assert!(a.is_full() && b.is_full());
-            let expected: Vec<u32> = (0..LARGEST as u32).collect();
+            let expected: Vec<u32> = (0..Log::LONGEST as u32).collect();
             assert_eq!(numbers(&pool, &a), expected, "round {round}");
             assert_eq!(numbers(&pool, &b)[0], 100);
             pool.clear(&mut a);

@@ -205,7 +205,9 @@ impl Flow {
         for half in &mut self.halves {
             if let Some(end) = half.totals.last_data {
                 let data_packets = half.totals.data_packets;
-                half.stretch.finish(end, interval, data_packets);
+                if let Some(stretch) = &mut half.stretch {
+                    stretch.finish(end, interval, data_packets);
+                }
             }
         }
     }

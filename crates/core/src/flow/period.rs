@@ -70,6 +70,22 @@ impl Period {
         Window { sums: self.sums.clone(), gaps }
     }
 
+    /// Neighbouring periods as one, of the kind that lasted longer.
+    pub fn join(neighbours: &[Period]) -> Period {
+        let (first, last) = (&neighbours[0], &neighbours[neighbours.len() - 1]);
+        let lasted = |alp: bool| -> i64 {
+            let same = neighbours.iter().filter(|p| (p.kind == PeriodKind::Alp) == alp);
+            same.map(|period| period.duration().0).sum()
+        };
+        let mut window = Window::default();
+        for period in neighbours {
+            window.take(&mut period.window());
+        }
+        let transfer = lasted(false) >= lasted(true);
+        let merged = neighbours.iter().map(|period| period.merged).sum();
+        Period { merged, ..Period::new(transfer, first.start, last.end, &window) }
+    }
+
     fn duration(&self) -> Nanos {
         self.end.since(self.start)
     }

@@ -1,6 +1,6 @@
 //! Cutting a half into intervals and periods while it sends.
 
-use super::period::{Period, PeriodKind, Step};
+use super::period::{self, MERGE_DROP, Period, PeriodKind, Step};
 use super::sums::{Sums, Window};
 use crate::units::Nanos;
 
@@ -20,11 +20,12 @@ pub struct Stretch {
     interval: Sums,
     interval_start: Nanos,
     interval_alp: Nanos,
-    started: bool,
     /// Periods that have ended.
     pub periods: Vec<Period>,
     /// Intervals that have ended, to be reported.
     pub intervals: Vec<Interval>,
+    /// Periods that had to be joined with their neighbour.
+    pub joined_periods: u64,
 }
 
 /// A periodic calculation.
@@ -45,6 +46,16 @@ pub struct Interval {
 }
 
 impl Stretch {
+    /// Begins at the first data segment; the intervals are those of the flow, from `flow_start` on.
+    pub fn new(ts: Nanos, flow_start: Nanos, interval: Nanos) -> Stretch {
+        let whole = ts.since(flow_start).0 / interval.0;
+        Stretch {
+            period_start: ts,
+            interval_start: flow_start + Nanos(whole * interval.0),
+            ..Stretch::default()
+        }
+    }
+
     /// Where the next segment is added.
     #[inline]
     pub fn window(&mut self, full: bool) -> &mut Window {
@@ -64,22 +75,7 @@ impl Stretch {
         &mut self.window
     }
 
-    /// Begins at the first data segment; the intervals are those of the flow, from `flow_start` on.
-    pub fn start(&mut self, ts: Nanos, flow_start: Nanos, interval: Nanos) {
-        if !self.started {
-            self.started = true;
-            self.period_start = ts;
-            let whole = ts.since(flow_start).0 / interval.0;
-            self.interval_start = flow_start + Nanos(whole * interval.0);
-        }
-    }
-
-    /// Whether it has begun.
-    pub fn started(&self) -> bool {
-        self.started
-    }
-
-    /// Begin of the period under way.
+    /// Whether a transfer is under way.
     pub fn in_transfer(&self) -> bool {
         self.in_transfer
     }
@@ -121,7 +117,22 @@ impl Stretch {
         if at > self.period_start || period.sums.data_packets > 0 {
             self.periods.push(Period::new(self.in_transfer, self.period_start, at, &period));
         }
+        if self.periods.len() >= MOST_PERIODS {
+            self.bound_periods();
+        }
         self.period_start = at;
+    }
+
+    /// Makes room for more periods: by Merge, which has to be done anyway, and if that does not help
+    /// by joining neighbours.
+    fn bound_periods(&mut self) {
+        let mut periods = period::merge(std::mem::take(&mut self.periods), MERGE_DROP);
+        if periods.len() > MOST_PERIODS / 2 {
+            let before = periods.len();
+            periods = periods.chunks(2).map(Period::join).collect();
+            self.joined_periods += (before - periods.len()) as u64;
+        }
+        self.periods = periods;
     }
 
     /// Ends every interval that is over at `ts`. Whole intervals without a segment become one row.
@@ -174,9 +185,6 @@ impl Stretch {
 
     /// Ends everything at `end`, the time of the last data segment.
     pub fn finish(&mut self, end: Nanos, interval: Nanos, data_packets: u64) {
-        if !self.started {
-            return;
-        }
         self.roll(end, interval, data_packets);
         self.window.take(&mut self.run);
         if end > self.interval_start || self.window.sums.data_packets > 0 {
@@ -186,3 +194,6 @@ impl Stretch {
         self.end_period(end.max(self.period_start));
     }
 }
+
+/// A half that begins an application limited period every second for an hour has 7,200 periods.
+const MOST_PERIODS: usize = 8192;

@@ -11,7 +11,7 @@ use super::entry::Entry;
 use super::log::{Log, Pool};
 use crate::units::{Nanos, Seq};
 use crate::wire::hash::HashKey;
-use crate::wire::{FlowKey, Segment};
+use crate::wire::{FlowKey, Segment, flags};
 use std::hint::black_box;
 
 /// Flows by key.
@@ -38,6 +38,8 @@ struct Slot {
     last: Nanos,
     log: Log,
     key: FlowKey,
+    /// Who has closed: a bit for the FIN of either side, both for a RST.
+    closing: u8,
 }
 
 /// What analyses the bursts.
@@ -71,7 +73,7 @@ impl Table {
 
     /// Flows held.
     pub fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.slots.len().saturating_sub(self.free.len())
     }
 
     /// Whether no flow is held.
@@ -79,24 +81,23 @@ impl Table {
         self.len() == 0
     }
 
-    /// Files a batch of segments, each at its time in `times`.
+    /// Files a batch of segments.
     pub fn push(
         &mut self,
         segments: &[Segment],
-        times: &[Nanos],
         timeout: Nanos,
         most: usize,
         analyse: &mut impl Analyse,
     ) {
         let mut hashes = [0u64; BATCH];
-        for (segments, times) in segments.chunks(BATCH).zip(times.chunks(BATCH)) {
+        for segments in segments.chunks(BATCH) {
             self.reserve(segments.len());
             for (hash, segment) in hashes.iter_mut().zip(segments) {
                 *hash = self.hash(&segment.key);
             }
             self.touch(&hashes[..segments.len()]);
-            for ((segment, &ts), &hash) in segments.iter().zip(times).zip(&hashes) {
-                self.file(segment, ts, hash, timeout, analyse);
+            for (segment, &hash) in segments.iter().zip(&hashes) {
+                self.file(segment, hash, timeout, analyse);
             }
             while self.len() > most {
                 self.evict(analyse);
@@ -125,27 +126,26 @@ impl Table {
     }
 
     #[inline]
-    fn file(
-        &mut self,
-        segment: &Segment,
-        ts: Nanos,
-        hash: u64,
-        timeout: Nanos,
-        analyse: &mut impl Analyse,
-    ) {
-        let id = self.find_or_insert(&segment.key, hash, ts);
+    fn file(&mut self, segment: &Segment, hash: u64, timeout: Nanos, analyse: &mut impl Analyse) {
+        let id = self.find_or_insert(&segment.key, hash, segment.ts);
         let slot = &mut self.slots[id];
-        if ts.since(slot.last) > timeout {
+        // A clock that was set back must not make the time of a flow run backwards.
+        let ts = segment.ts.max(slot.last);
+        if slot.is_over(ts, timeout) {
+            slot.closing = 0;
             slot.drain(&mut self.pool, analyse);
             if let Some(flow) = slot.flow.take() {
                 analyse.end(flow);
             }
         }
         slot.last = ts;
+        slot.closing |= closing(segment);
         let entry = Entry::of(segment, ts);
         if segment.sack_count == 0 {
             self.pool.push(&mut slot.log, entry);
-            if slot.log.is_full() {
+            // A flow that has its state needs no long log any more.
+            let enough = if slot.flow.is_some() { BURST } else { Log::LONGEST };
+            if slot.log.len() >= enough {
                 slot.drain(&mut self.pool, analyse);
             }
         } else {
@@ -170,7 +170,7 @@ impl Table {
             }
             at = (at + 1) & mask;
         }
-        let slot = Slot { flow: None, last: ts, log: Log::default(), key: *key };
+        let slot = Slot { flow: None, last: ts, log: Log::default(), key: *key, closing: 0 };
         let id = match self.free.pop() {
             Some(id) => {
                 self.slots[id as usize] = slot;
@@ -208,7 +208,7 @@ impl Table {
         for _ in 0..count.min(self.slots.len()) {
             self.sweep = (self.sweep + 1) % self.slots.len();
             let slot = &self.slots[self.sweep];
-            if slot.held() && now.since(slot.last) > timeout {
+            if slot.held() && slot.is_over(now, timeout) {
                 self.end(self.sweep, analyse);
             }
         }
@@ -234,13 +234,21 @@ impl Table {
         }
     }
 
-    /// Ends every flow.
-    pub fn finish(&mut self, analyse: &mut impl Analyse) {
-        for id in 0..self.slots.len() {
-            if self.slots[id].held() {
-                self.end(id, analyse);
+    /// Ends up to `count` flows; whether some are left.
+    pub fn finish(&mut self, count: usize, analyse: &mut impl Analyse) -> bool {
+        for _ in 0..count {
+            while self.slots.last().is_some_and(|slot| !slot.held()) {
+                self.slots.pop();
+            }
+            match self.slots.len() {
+                0 => break,
+                len => self.end(len - 1, analyse),
             }
         }
+        if self.slots.is_empty() {
+            self.free.clear();
+        }
+        !self.slots.is_empty()
     }
 
     fn end(&mut self, id: usize, analyse: &mut impl Analyse) {
@@ -285,12 +293,22 @@ impl Table {
 }
 
 impl Slot {
+    /// Whether the flow has ended by `now`: idle for `timeout`, or closed and silent since.
+    fn is_over(&self, now: Nanos, timeout: Nanos) -> bool {
+        let silent = now.since(self.last);
+        silent > timeout || (self.closing == CLOSED && silent > TIME_WAIT)
+    }
+
     /// Analyses what waits in the log.
     fn drain(&mut self, pool: &mut Pool, analyse: &mut impl Analyse) {
         for entry in pool.entries(&self.log) {
             analyse.segment(self.key, &mut self.flow, entry, &[]);
         }
-        pool.clear(&mut self.log);
+        if self.log.len() > BURST {
+            pool.free(&mut self.log);
+        } else {
+            pool.clear(&mut self.log);
+        }
     }
 
     fn held(&self) -> bool {
@@ -298,8 +316,25 @@ impl Slot {
     }
 }
 
+/// What `segment` adds to [`Slot::closing`].
+#[inline]
+fn closing(segment: &Segment) -> u8 {
+    match segment.flags & (flags::FIN | flags::RST) {
+        0 => 0,
+        bits if bits & flags::RST != 0 => CLOSED,
+        _ => 1 << u8::from(segment.forward),
+    }
+}
+
+/// Both sides have closed, or one has reset.
+const CLOSED: u8 = 3;
+/// How long Linux keeps a closed connection so that stray segments find it (TCP_TIMEWAIT_LEN); a
+/// closed flow waits as long.
+const TIME_WAIT: Nanos = Nanos(60_000_000_000);
 /// Segments of which the memory accesses overlap.
 const BATCH: usize = 32;
+/// Segments of a flow with state that are analysed together.
+const BURST: usize = 16;
 /// Slots looked at to put one out.
 const EVICTION_CHOICES: usize = 16;
 /// `last` of a slot that holds no flow.

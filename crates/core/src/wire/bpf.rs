@@ -270,7 +270,10 @@ mod tests {
     proptest! {
         #[test]
         fn any_program_is_refused_or_ends(
-            code in prop::collection::vec((0u16..0x100, 0u8..4, 0u8..4, prop_oneof![0u32..20, any::<u32>()]), 1..20),
+            code in prop::collection::vec(
+                (0u16..0x100, 0u8..4, 0u8..4, prop_oneof![0u32..20, any::<u32>()]),
+                1..20,
+            ),
             bytes in prop::collection::vec(any::<u8>(), 0..40),
         ) {
             let mut code = code;

@@ -7,7 +7,8 @@
 //!
 //! `paper N`: N connections at the same time, 1 Mbit/s each, in packets of 1500 bytes (Bauer et al.
 //! 2021, section V). `mawi N`: a mix like a day of the MAWI archive, N scaled so that 400,000 gives
-//! 381,000 TCP and 206,000 UDP flows. The shape of what was written goes to stderr as JSON.
+//! 381,000 TCP and 206,000 UDP flows. `open N`: N short exchanges that never close. The shape of
+//! what was written goes to stderr as JSON.
 
 mod flow;
 mod mix;
@@ -23,7 +24,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: traffic paper|mawi FLOWS FILE|- \
+const USAGE: &str = "usage: traffic paper|mawi|open FLOWS FILE|- \
                      [--seed N] [--snaplen BYTES] [--seconds N] [--flow-packets-max N]";
 
 fn main() -> ExitCode {
@@ -75,6 +76,7 @@ impl Arguments {
     fn mix(&self) -> io::Result<Mix> {
         match self.kind.as_str() {
             "paper" => Ok(Mix::paper(self.seed, self.flows, self.seconds.unwrap_or(10))),
+            "open" => Ok(Mix::open(self.seed, self.flows, self.seconds.unwrap_or(60))),
             "mawi" => {
                 let seconds = self.seconds.unwrap_or(120);
                 Ok(Mix::mawi(self.seed, self.flows, seconds, self.flow_packets_max))

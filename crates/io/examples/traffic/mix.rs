@@ -17,6 +17,7 @@ pub struct Mix {
 enum Shape {
     Paper,
     Mawi { packets_max: u32 },
+    Open,
 }
 
 const SECOND: u64 = 1_000_000_000;
@@ -49,6 +50,11 @@ impl Mix {
         Mix { end_ns: seconds * SECOND, seed, next: 0, flows, shape: Shape::Mawi { packets_max } }
     }
 
+    /// `flows` connections that are all open at the end, of a handshake, a request and an answer.
+    pub fn open(seed: u64, flows: u64, seconds: u64) -> Mix {
+        Mix { end_ns: seconds * SECOND, seed, next: 0, flows, shape: Shape::Open }
+    }
+
     /// The next flow, or None after the last.
     pub fn next(&mut self) -> Option<Flow> {
         if self.next >= self.flows {
@@ -60,6 +66,7 @@ impl Mix {
         let flow = match self.shape {
             Shape::Paper => self.paper_flow(number, random),
             Shape::Mawi { packets_max } => self.mawi_flow(number, packets_max, random),
+            Shape::Open => self.open_flow(number, random),
         };
         Some(flow.enter())
     }
@@ -82,6 +89,22 @@ impl Mix {
             segment_len: 1448,
             burst: burst as u32,
             period,
+            ..self.blank(begin, Kind::Transfer, random)
+        }
+    }
+
+    fn open_flow(&self, number: u64, mut random: Random) -> Flow {
+        let begin = number * (self.end_ns - SECOND) / self.flows;
+        let addr = v4([10, 0, 0, 0], random.below(1 << 24));
+        let client = Host { addr, port: 1024 + random.below(64_511) as u16, ttl: 60 };
+        let server = Host { addr: v4([198, 18, 0, 0], number % 1024), port: 443, ttl: 60 };
+        Flow {
+            hosts: [client, server],
+            tau: [5 * MILLISECOND, 5 * MILLISECOND],
+            sender: 1,
+            segments: 2,
+            request_len: 300,
+            close: Close::Never,
             ..self.blank(begin, Kind::Transfer, random)
         }
     }

@@ -36,11 +36,10 @@ impl Inline {
                 pipeline.push(segments);
                 true
             });
-            if more {
+            if more || self.pipeline.finish() {
                 self.ready.extend(self.pipeline.take(false).into_iter().map(Ok));
                 self.reader = Some(reader);
             } else {
-                self.pipeline.finish();
                 self.ready.extend(self.pipeline.take(true).into_iter().map(Ok));
                 self.ready.extend(reader.closing(self.pipeline.counters()));
             }

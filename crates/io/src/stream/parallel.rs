@@ -135,7 +135,11 @@ fn work(
             return Counters::default();
         }
     }
-    pipeline.finish();
+    while pipeline.finish() {
+        if !send(&mut pipeline, false) {
+            return Counters::default();
+        }
+    }
     send(&mut pipeline, true);
     pipeline.counters().clone()
 }

@@ -41,8 +41,9 @@ pub struct Ledger {
 struct Sent {
     start: u64,
     first: Nanos,
-    last: Nanos,
-    frame: u64,
+    /// Time from the first to the last copy in us.
+    last_us: u32,
+    frame_low: u32,
     len: u32,
     tsval: u32,
     ip_id: u16,
@@ -55,6 +56,16 @@ struct Sent {
 impl Sent {
     fn end(&self) -> u64 {
         self.start + u64::from(self.len)
+    }
+
+    /// When it was sent last.
+    fn last(&self) -> Nanos {
+        self.first + Nanos::from_micros(i64::from(self.last_us))
+    }
+
+    /// The frame of its newest copy, given the number of a frame soon after it.
+    fn frame(&self, now: u64) -> u64 {
+        now.saturating_sub(u64::from((now as u32).wrapping_sub(self.frame_low)))
     }
 }
 
@@ -174,8 +185,8 @@ impl Ledger {
         self.push(Sent {
             start,
             first: entry.ts,
-            last: entry.ts,
-            frame,
+            last_us: 0,
+            frame_low: frame as u32,
             len: (end - start) as u32,
             tsval: entry.tsval,
             ip_id: entry.ip_id,
@@ -194,8 +205,8 @@ impl Ledger {
         self.push(Sent {
             start,
             first: entry.ts,
-            last: entry.ts,
-            frame,
+            last_us: 0,
+            frame_low: frame as u32,
             len: (end - start) as u32,
             tsval: entry.tsval,
             ip_id: entry.ip_id,
@@ -211,6 +222,9 @@ impl Ledger {
         if self.sent.len() >= most {
             self.overflow += 1;
             self.sent.pop_front();
+        }
+        if self.sent.is_empty() && self.sent.capacity() > KEPT_RANGES {
+            self.sent.shrink_to(KEPT_RANGES);
         }
         self.sent.push_back(sent);
     }
@@ -238,12 +252,13 @@ impl Ledger {
                 opener.get_or_insert(sent);
             } else {
                 seen += overlap;
-                witness.get_or_insert(sent.frame);
-                previous_send.get_or_insert(sent.last);
+                witness.get_or_insert(sent.frame(frame));
+                previous_send.get_or_insert(sent.last());
                 highest = sent.end() == self.next;
                 let sent = &mut self.sent[index];
                 sent.sends = sent.sends.saturating_add(1);
-                sent.last = entry.ts;
+                sent.last_us =
+                    (entry.ts.since(sent.first).0 / 1000).min(i64::from(u32::MAX)) as u32;
                 (sent.ip_id, sent.tsval) = (entry.ip_id, entry.tsval);
             }
         }
@@ -258,9 +273,13 @@ impl Ledger {
             let opener = opener.expect("bytes below the highest were seen or are missing");
             if self.was_reordered(&opener, entry, path) {
                 let filed = Filed::new(missing + fresh);
-                return Filed { kind: Kind::Reordered, witness: Some(opener.frame), ..filed };
+                return Filed {
+                    kind: Kind::Reordered,
+                    witness: Some(opener.frame(frame)),
+                    ..filed
+                };
             }
-            witness = Some(opener.frame);
+            witness = Some(opener.frame(frame));
             previous_send = None;
         }
         self.resent(start, end, frame, entry);
@@ -299,8 +318,8 @@ impl Ledger {
                 let part = |a: u64, b: u64| Sent { start: a, len: (b - a) as u32, ..hole };
                 let now = Sent {
                     first: entry.ts,
-                    last: entry.ts,
-                    frame,
+                    last_us: 0,
+                    frame_low: frame as u32,
                     tsval: entry.tsval,
                     ip_id: entry.ip_id,
                     // Not the first copy, most likely: no round-trip sample from it.
@@ -400,6 +419,8 @@ impl Ledger {
 /// Ranges in flight that are told apart: a window of 1 GiB in full-sized segments is 740,000; what
 /// real windows hold is a hundredth of that.
 const MOST_RANGES: usize = 65_536;
+/// Room that an empty ledger keeps.
+const KEPT_RANGES: usize = 4;
 /// The same before the first acknowledgement: an initial window of anybody.
 const MOST_UNANSWERED: usize = 256;
 /// Retransmissions remembered for the tests that need an acknowledgement.

@@ -186,7 +186,10 @@ proptest! {
     /// However a file is cut, what was read before is a prefix of the whole.
     #[test]
     fn a_cut_file_gives_a_prefix(ng in any::<bool>(), big in any::<bool>(), cut in 0usize..400) {
-        let file = if ng { pcapng(big, 6, 0, [0, 5]) } else { pcap(big, 0xa1b2_c3d4, 4, [4, 60], 0) };
+        let file = match ng {
+            true => pcapng(big, 6, 0, [0, 5]),
+            false => pcap(big, 0xa1b2_c3d4, 4, [4, 60], 0),
+        };
         let whole = read(&file, 1000).0;
         let part = read(&file[..cut.min(file.len())], 13).0;
         prop_assert_eq!(&whole[..part.len()], &part[..]);
@@ -195,7 +198,10 @@ proptest! {
     /// Damage inside a file neither panics nor makes records out of nothing.
     #[test]
     fn a_damaged_file_ends(ng in any::<bool>(), at in 0usize..300, value in any::<u8>()) {
-        let mut file = if ng { pcapng(false, 6, 0, [0, 5]) } else { pcap(true, 0xa1b2_c3d4, 4, [4, 60], 0) };
+        let mut file = match ng {
+            true => pcapng(false, 6, 0, [0, 5]),
+            false => pcap(true, 0xa1b2_c3d4, 4, [4, 60], 0),
+        };
         if let Some(byte) = file.get_mut(at) {
             *byte = value;
         }

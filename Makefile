@@ -43,7 +43,7 @@ docs: .venv/ready ## regenerate docs/reference from the code
 	$(BIN)/python tools/reference.py
 
 bench: .venv/ready ## measure speed and memory
-	cargo bench --locked --workspace
+	$(BIN)/python tools/bench.py
 
 clean: ## remove everything that was built or installed
 	rm -rf .venv target dist python/tcpwhy/*.so

@@ -42,8 +42,8 @@ fmt: .venv/ready-dev ## bring the sources into the house style
 docs: .venv/ready ## regenerate docs/reference from the code
 	$(BIN)/python tools/reference.py
 
-bench: .venv/ready ## measure speed and memory
-	$(BIN)/python tools/bench.py
+bench: ## measure CPU time per packet and memory; BENCH='--peers paper-1024' chooses
+	$(PYTHON) tools/bench.py $(BENCH)
 
 clean: ## remove everything that was built or installed
 	rm -rf .venv target dist python/tcpwhy/*.so

@@ -1,6 +1,7 @@
 """What the tests share."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -35,6 +36,19 @@ def shared() -> Path:
     if not (path / "captures" / "manifest.csv").is_file():
         pytest.skip(f"no captures in {path}: TCPWHY_SHARED names another folder")
     return path
+
+
+@pytest.fixture(scope="session")
+def tool() -> Callable[[str], str]:
+    """Find a program of another project by name."""
+
+    def find(name: str) -> str:
+        path = shutil.which(name)
+        if path is None:
+            pytest.skip(f"{name} is not installed")
+        return path
+
+    return find
 
 
 @pytest.fixture(scope="session")

@@ -15,16 +15,17 @@ import time
 
 # struct tcp_info of include/uapi/linux/tcp.h up to tcpi_snd_wnd; names without tcpi_.
 TCP_INFO_FORMAT = "<8B24I4Q6I4Q2I2Q4I"
-TCP_INFO_FIELDS = (
-    "state ca_state retransmits probes backoff options wscale flags "
-    "rto ato snd_mss rcv_mss unacked sacked lost retrans fackets last_data_sent last_ack_sent "
-    "last_data_recv last_ack_recv pmtu rcv_ssthresh rtt rttvar snd_ssthresh snd_cwnd advmss "
-    "reordering rcv_rtt rcv_space total_retrans "
-    "pacing_rate max_pacing_rate bytes_acked bytes_received "
-    "segs_out segs_in notsent_bytes min_rtt data_segs_in data_segs_out "
-    "delivery_rate busy_time rwnd_limited sndbuf_limited delivered delivered_ce "
-    "bytes_sent bytes_retrans dsack_dups reord_seen rcv_ooopack snd_wnd"
-).split()
+_NAMES = """
+    state ca_state retransmits probes backoff options wscale flags
+    rto ato snd_mss rcv_mss unacked sacked lost retrans fackets last_data_sent last_ack_sent
+    last_data_recv last_ack_recv pmtu rcv_ssthresh rtt rttvar snd_ssthresh snd_cwnd advmss
+    reordering rcv_rtt rcv_space total_retrans
+    pacing_rate max_pacing_rate bytes_acked bytes_received
+    segs_out segs_in notsent_bytes min_rtt data_segs_in data_segs_out
+    delivery_rate busy_time rwnd_limited sndbuf_limited delivered delivered_ce
+    bytes_sent bytes_retrans dsack_dups reord_seen rcv_ooopack snd_wnd
+"""
+TCP_INFO_FIELDS = _NAMES.split()
 SAMPLE_EVERY_S = 0.1
 
 

@@ -17,11 +17,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 OWN = ROOT / "tests" / "data"
 REAL = Path(os.environ.get("TCPWHY_CAPTURES", ROOT.parent / "shared" / "captures"))
-OPENERS: dict[str, Callable[[Path], Any]] = {
-    ".gz": lambda path: gzip.GzipFile(path),
-    ".xz": lambda path: lzma.LZMAFile(path),
-    ".bz2": lambda path: bz2.BZ2File(path),
-}
+OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 # One capture of each family of the policing study; the name says what limited it.
 POLICING_FAMILIES = (
     "*C=5-L=2000000-CD=1000-PCIR=500000-PBC=2000000*",

@@ -5,7 +5,7 @@ use crate::flow::entry::Entry;
 use crate::flow::table::Analyse;
 use crate::flow::{self, Filed, Flow};
 use crate::record::{self, Batches, FlowRow, IntervalRow, PeriodRow, SegmentRow};
-use crate::report::{self, Names};
+use crate::report;
 use crate::units::{Nanos, Seq};
 use crate::wire::community::community_id;
 use crate::wire::hash::HashKey;
@@ -308,15 +308,15 @@ impl Analysis {
         if !chosen {
             return judged;
         }
-        let names = Names::of(flow, flow_id, side);
+        let ends = report::ends(flow, flow_id, side);
         if self.wanted.periods {
             for (period, verdict) in periods {
-                self.rows.periods.push(report::period_row(&names, &period, verdict));
+                self.rows.periods.push(report::period_row(ends, &period, verdict));
             }
         }
         if self.wanted.flows {
             let tunnel = self.tunnels.get(&flow.key.tunnel).map(|name| name.to_string());
-            let row = report::flow_row(flow, &names, side, capacity.as_ref(), verdict, tunnel);
+            let row = report::flow_row(flow, ends, side, capacity.as_ref(), verdict, tunnel);
             self.rows.flows.push(row);
         }
         judged
@@ -329,14 +329,14 @@ impl Analysis {
         if !self.is_chosen(flow, flow_id) {
             return;
         }
-        let names = Names::of(flow, flow_id, side);
+        let ends = report::ends(flow, flow_id, side);
         let half = &mut flow.halves[side];
         for interval in intervals {
             let capacity = half.capacity(self.options.min_packets);
             let capacity = capacity.as_ref();
             let (kind, window) = (interval.kind, &interval.window);
             let (verdict, _) = report::verdict_of(kind, window, half, capacity, &self.options);
-            let row = report::interval_row(&names, &interval, capacity, verdict);
+            let row = report::interval_row(ends, &interval, capacity, verdict);
             self.rows.intervals.push(row);
         }
     }
@@ -351,8 +351,8 @@ impl Analysis {
     ) {
         let flow_id = flow.id();
         if self.is_chosen(flow, flow_id) {
-            let names = Names::of(flow, flow_id, flow::handshake::side(entry));
-            let row = report::segment_row(flow, &names, frame, entry, sack, filed);
+            let ends = report::ends(flow, flow_id, flow::handshake::side(entry));
+            let row = report::segment_row(flow, ends, frame, entry, sack, filed);
             self.rows.segments.push(row);
         }
     }

@@ -8,31 +8,27 @@ use crate::flow::stretch::Interval;
 use crate::flow::sums::Window;
 use crate::flow::{Filed, Flow, handshake};
 use crate::pipeline::Options;
-use crate::record::{FlowFacts, IntervalFacts, PeriodFacts, SegmentRow, Verdict};
+use crate::record::{
+    Ends, FlowFacts, FlowRow, IntervalFacts, IntervalRow, PeriodFacts, PeriodRow, SegmentRow,
+    Verdict,
+};
 use crate::score::{Evidence, Scores};
-use crate::units::{BitRate, Nanos, Seq};
+use crate::units::{BitRate, Seq};
 use crate::verdict::{self, Limitation};
 use crate::wire::community::community_id;
-use crate::wire::{Endpoint, flags};
+use crate::wire::flags;
 
-/// Who sends and who receives, as every table names it.
-#[derive(Clone, Copy, Debug)]
-pub struct Names {
-    /// Identifier of the flow.
-    pub flow_id: u64,
-    /// `orig` or `resp`.
-    pub direction: &'static str,
-    src: Endpoint,
-    dst: Endpoint,
-}
-
-impl Names {
-    /// The names of the half that `side` sends.
-    pub fn of(flow: &Flow, flow_id: u64, side: usize) -> Names {
-        let ends = [flow.key.low, flow.key.high];
-        let orig = flow.handshake.orig.unwrap_or(0);
-        let direction = if side == orig { "orig" } else { "resp" };
-        Names { flow_id, direction, src: ends[side], dst: ends[1 - side] }
+/// The ends of the half that `side` sends, as every table names them.
+pub fn ends(flow: &Flow, flow_id: u64, side: usize) -> Ends {
+    let ends = [flow.key.low, flow.key.high];
+    let orig = flow.handshake.orig.unwrap_or(0);
+    Ends {
+        flow_id,
+        direction: if side == orig { "orig" } else { "resp" },
+        src: ends[side].ip(),
+        src_port: ends[side].port,
+        dst: ends[1 - side].ip(),
+        dst_port: ends[1 - side].port,
     }
 }
 
@@ -88,30 +84,22 @@ fn no_capacity(capacity: Option<&Capacity>, options: &Options) -> Option<String>
 /// The row of a half at its end. `periods` are the half's after Merge.
 pub fn flow_row(
     flow: &Flow,
-    names: &Names,
+    ends: Ends,
     side: usize,
     capacity: Option<&Capacity>,
     verdict: Verdict,
     tunnel: Option<String>,
-) -> (FlowFacts, Verdict) {
+) -> FlowRow {
     let half = &flow.halves[side];
     let totals = &half.totals;
-    let span = match (totals.first_data, totals.last_data) {
-        (Some(first), Some(last)) => last.since(first),
-        _ => Nanos(0),
-    };
+    let span = totals.data_span();
     let rate = |bytes| BitRate::of(bytes, span).map(|rate| rate.0);
-    let by_handshake = half.window_scale;
-    let inferred = by_handshake.is_none().then(|| half.inferred_scale()).flatten();
-    let scale = by_handshake.or(inferred);
+    let (window_scale, window_scale_source) = match half.window_scale {
+        Some(scale) => (Some(scale), Some("handshake")),
+        None => (half.inferred_scale(), half.inferred_scale().map(|_| "inferred")),
+    };
     let facts = FlowFacts {
-        flow_id: names.flow_id,
-        direction: names.direction,
         community_id: community_id(&flow.key),
-        src: names.src.ip(),
-        src_port: names.src.port,
-        dst: names.dst.ip(),
-        dst_port: names.dst.port,
         tunnel,
         first_frame: flow.first_frame,
         start_ns: flow.start,
@@ -137,12 +125,8 @@ pub fn flow_row(
         duplicate_acks: totals.duplicate_acks,
         mss_option: flow.handshake.offer(1 - side).and_then(|offer| offer.mss),
         effective_mss: half.mss.known(),
-        window_scale: scale,
-        window_scale_source: match (by_handshake, inferred) {
-            (Some(_), _) => Some("handshake"),
-            (None, Some(_)) => Some("inferred"),
-            (None, None) => None,
-        },
+        window_scale,
+        window_scale_source,
         position: flow.position(side),
         handshake_rtt_ns: flow.handshake_rtt(),
         rtt_min_ns: half.rtt.min.or(flow.handshake_rtt()),
@@ -161,26 +145,20 @@ pub fn flow_row(
         offload_seen: half.mss.super_packets,
         missed_bytes: totals.missed_bytes,
     };
-    (facts, verdict)
+    (ends, (facts, verdict))
 }
 
 /// The row of a periodic calculation.
 pub fn interval_row(
-    names: &Names,
+    ends: Ends,
     interval: &Interval,
     capacity: Option<&Capacity>,
     verdict: Verdict,
-) -> (IntervalFacts, Verdict) {
+) -> IntervalRow {
     let length = interval.end.since(interval.start);
     let sums = &interval.sums;
     let rate = |bytes| BitRate::of(bytes, length).map(|rate| rate.0);
     let facts = IntervalFacts {
-        flow_id: names.flow_id,
-        direction: names.direction,
-        src: names.src.ip(),
-        src_port: names.src.port,
-        dst: names.dst.ip(),
-        dst_port: names.dst.port,
         start_ns: interval.start,
         end_ns: interval.end,
         period_kind: interval.kind.name(),
@@ -194,19 +172,13 @@ pub fn interval_row(
         flight_size_max: sums.flight_max,
         rwnd_min: sums.rwnd_min,
     };
-    (facts, verdict)
+    (ends, (facts, verdict))
 }
 
 /// The row of a period.
-pub fn period_row(names: &Names, period: &Period, verdict: Verdict) -> (PeriodFacts, Verdict) {
+pub fn period_row(ends: Ends, period: &Period, verdict: Verdict) -> PeriodRow {
     let length = period.end.since(period.start);
     let facts = PeriodFacts {
-        flow_id: names.flow_id,
-        direction: names.direction,
-        src: names.src.ip(),
-        src_port: names.src.port,
-        dst: names.dst.ip(),
-        dst_port: names.dst.port,
         kind: period.kind.name(),
         start_ns: period.start,
         end_ns: period.end,
@@ -217,11 +189,12 @@ pub fn period_row(names: &Names, period: &Period, verdict: Verdict) -> (PeriodFa
         rtt_mean_ns: period.sums.rtt_mean(),
         merged_periods: period.merged,
     };
-    (facts, verdict)
+    (ends, (facts, verdict))
 }
 
 /// The periods of a half after Merge, each with its verdict, and the verdict of the whole half: the
-/// limitation that held for the largest share of its time, with the scores of all its bulk transfer.
+/// limitation that held for the largest share of its time, with the scores of all its bulk
+/// transfer.
 pub fn judge_half(
     half: &mut Half,
     capacity: Option<&Capacity>,
@@ -260,7 +233,7 @@ pub fn judge_half(
 /// The row of a segment.
 pub fn segment_row(
     flow: &Flow,
-    names: &Names,
+    ends: Ends,
     frame: u64,
     entry: &Entry,
     sack: &[(Seq, Seq)],
@@ -275,8 +248,8 @@ pub fn segment_row(
         Some(format!("{}-{}", peer.relative(left)?, peer.relative(right)?))
     });
     SegmentRow {
-        flow_id: names.flow_id,
-        direction: names.direction,
+        flow_id: ends.flow_id,
+        direction: ends.direction,
         frame,
         ts_ns: entry.ts,
         seq_start,

@@ -59,7 +59,8 @@ pub fn siekkinen(kind: PeriodKind, scores: &Scores) -> Result<Limitation, &'stat
     if retransmission > RETRANSMISSION_THRESHOLD {
         return Ok(Limitation::SharedBottleneck);
     }
-    // By the packet or by the time: a window that stays closed stops the packets that would show it.
+    // By the packet or by the time: a window that stays closed stops the packets that would show
+    // it.
     let rwnd = [scores.rwnd, scores.rwnd_time].into_iter().flatten().reduce(f64::max);
     let rwnd = rwnd.ok_or("receiver window unknown")?;
     if rwnd > RWND_THRESHOLD {
@@ -83,8 +84,8 @@ pub const DISPERSION_THRESHOLD: f64 = 0.2;
 pub const RETRANSMISSION_THRESHOLD: f64 = 0.01;
 /// th3 (IM 2021): above it the window is full most of the time.
 pub const RWND_THRESHOLD: f64 = 0.5;
-/// th4. The paper's -1000 is on the prototype's scale, where the window counts in bits; at an MSS of
-/// 1460 bytes that is 1 - 1001 / (8 * 1460) = 0.914 on the correct one (ALGORITHMS section 0).
+/// th4. The paper's -1000 is on the prototype's scale, where the window counts in bits; at an MSS
+/// of 1460 bytes that is 1 - 1001 / (8 * 1460) = 0.914 on the correct one (ALGORITHMS section 0).
 pub const BURSTINESS_THRESHOLD: f64 = 0.914;
 
 #[cfg(test)]

@@ -75,8 +75,8 @@ fn run(segments: &[Segment], cuts: &[usize]) -> (Vec<(Table, RecordBatch)>, Pipe
     (pipeline.take(true), pipeline)
 }
 
-/// The rows as text in an order of their own: when a flow is found idle depends on the batches, what
-/// is said about it does not.
+/// The rows as text in an order of their own: when a flow is found idle depends on the batches,
+/// what is said about it does not.
 fn rows(batches: &[(Table, RecordBatch)]) -> Vec<String> {
     let mut rows = Vec::new();
     for (table, batch) in batches {

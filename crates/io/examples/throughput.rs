@@ -83,8 +83,8 @@ fn report(mode: &str, packets: u64, wall_s: f64) {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let resident = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("?");
     println!(
-        "{mode}: {packets} packets, {:.1} ns CPU/packet (user {user_s:.2} s, system {system_s:.2} s), \
-         {wall_s:.2} s wall, {} resident",
+        "{mode}: {packets} packets, {:.1} ns CPU/packet (user {user_s:.2} s, \
+         system {system_s:.2} s), {wall_s:.2} s wall, {} resident",
         (user_s + system_s) * 1e9 / packets as f64,
         resident.trim(),
     );

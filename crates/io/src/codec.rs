@@ -6,6 +6,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, s
 use std::thread;
 use std::time::Duration;
 
+use liblzma::read::XzDecoder;
+use liblzma::stream::{CONCATENATED, Stream};
 use lz4_flex::frame::FrameDecoder;
 
 use crate::progress::Shared;
@@ -38,7 +40,10 @@ const CODECS: &[Codec] = &[
     Codec {
         name: "xz",
         recognise: |head| head.starts_with(b"\xfd7zXZ\0"),
-        decode: |source| Ok(Box::new(liblzma::read::XzDecoder::new_multi_decoder(source))),
+        decode: |source| {
+            let stream = Stream::new_stream_decoder(XZ_MEMORY, CONCATENATED)?;
+            Ok(Box::new(XzDecoder::new_stream(source, stream)))
+        },
     },
     Codec {
         name: "lz4",
@@ -186,6 +191,9 @@ fn pump(
     }
 }
 
+/// Memory that an xz file may ask for, in bytes: `xz -9` asks for 65 MiB. (zstd refuses windows of
+/// more than 128 MiB by itself.)
+const XZ_MEMORY: u64 = 1 << 30;
 /// Blocks between the threads: enough that neither waits for the other at every block.
 const BLOCKS: usize = 8;
 const BLOCK_LEN: usize = 256 * 1024;

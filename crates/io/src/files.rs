@@ -55,6 +55,13 @@ impl Inputs {
     pub fn open(paths: &[PathBuf], shared: Arc<Shared>) -> Inputs {
         let mut inputs =
             Inputs { queue: Vec::new(), shared, errors: Vec::new(), counters: Counters::default() };
+        if let [pipe] = paths
+            && !is_file(pipe)
+        {
+            // Nothing to merge with, and it may have nothing to say for long.
+            inputs.queue.push(Queued::unseen(pipe));
+            return inputs;
+        }
         for path in paths {
             match inputs.look(path) {
                 Ok(Some(queued)) => inputs.queue.push(queued),
@@ -117,7 +124,7 @@ impl Inputs {
     /// Opens an input and reads its first frame. A file is closed again: there may be more of them
     /// than a process can hold open. `None` when it has no frame.
     fn look(&mut self, path: &Path) -> Result<Option<Queued>, Error> {
-        let reopens = path.as_os_str() != STDIN && path.is_file();
+        let reopens = is_file(path);
         let looking = if reopens { Arc::default() } else { self.shared.clone() };
         let mut input = Input::open(path, &looking)?;
         let Some(due) = input.peek()? else {
@@ -130,7 +137,16 @@ impl Inputs {
     }
 }
 
+fn is_file(path: &Path) -> bool {
+    path.as_os_str() != STDIN && path.is_file()
+}
+
 impl Queued {
+    fn unseen(path: &Path) -> Queued {
+        let path = path.to_owned();
+        Queued { due: Nanos(i64::MIN), rank: 0, path, input: None, linktype: None }
+    }
+
     fn order(&self) -> (Nanos, usize) {
         (self.due, self.rank)
     }

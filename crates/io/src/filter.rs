@@ -3,6 +3,7 @@
 
 use tcpwhy_core::wire::bpf::Program;
 use tcpwhy_core::wire::capture::Record;
+use tcpwhy_core::wire::linktype::ETHERNET;
 
 use crate::error::Error;
 use crate::sys::Libpcap;
@@ -15,15 +16,18 @@ pub(crate) struct Filter {
 
 impl Filter {
     /// A filter for frames of these link types; others may follow. An expression that does not
-    /// compile is refused before anything is analysed. Without any link type, Ethernet stands in.
+    /// compile is refused before anything is analysed. When no link type is known yet, as with a
+    /// pipe, it has to compile for Ethernet or for Wi-Fi.
     pub fn new(expression: String, linktypes: impl Iterator<Item = u16>) -> Result<Filter, Error> {
-        let mut linktypes: Vec<u16> = linktypes.collect();
-        if linktypes.is_empty() {
-            linktypes.push(tcpwhy_core::wire::linktype::ETHERNET);
-        }
+        let linktypes: Vec<u16> = linktypes.collect();
         let mut filter = Filter { expression, programs: Vec::new() };
-        for linktype in linktypes {
+        for &linktype in &linktypes {
             filter.program(Variant::of(linktype, &[]))?;
+        }
+        if linktypes.is_empty()
+            && let Err(error) = filter.program(Variant::of(ETHERNET, &[])).map(drop)
+        {
+            filter.program(Variant::of(RADIOTAP, &[])).map_err(|_| error)?;
         }
         Ok(filter)
     }
@@ -73,6 +77,8 @@ impl Variant {
     }
 }
 
+/// LINKTYPE_IEEE802_11_RADIOTAP.
+const RADIOTAP: u16 = 127;
 /// LINKTYPE_NULL.
 const LOOPBACK: u16 = 0;
 

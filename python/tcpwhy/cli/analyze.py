@@ -77,8 +77,9 @@ def command(
         targets = ()
     with ExitStack() as stack:
         sinks = [open_sink(target, format=format, tables=tables or None) for target in targets]
-        wanted = {table: None for sink in sinks for table in sink.tables} or {"counters": None}
-        result = analyze(captures, table=wanted, **options)  # type: ignore[arg-type]
+        wanted = dict.fromkeys(table for sink in sinks for table in sink.tables)
+        table = wanted or ["counters"]
+        result = analyze(captures, table=table, **options)  # type: ignore[arg-type]
         for sink in sinks:
             stack.callback(sink.close)
         interrupted = stack.enter_context(stopped_by_signals(result))

@@ -42,8 +42,8 @@ impl Tau {
         }
     }
 
-    /// A packet that echoes `tsecr` came back from this endpoint. An echo of a later timestamp gives
-    /// an upper bound of the delay only, so that the minimum over a window is what counts.
+    /// A packet that echoes `tsecr` came back from this endpoint. An echo of a later timestamp
+    /// gives an upper bound of the delay only, so that the minimum over a window is what counts.
     #[inline]
     pub fn came_back(&mut self, now: Nanos, tsecr: u32) {
         if let Some((tsval, since)) = self.probe

@@ -3,8 +3,8 @@
 use crate::units::{Nanos, Seq};
 use crate::wire::{Segment, flags, marks};
 
-/// A segment within its flow. 48 bytes, so that the log of a short flow stays small; SACK blocks are
-/// left out since a segment that carries some is analysed at once.
+/// A segment within its flow. 48 bytes, so that the log of a short flow stays small; SACK blocks
+/// are left out since a segment that carries some is analysed at once.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Entry {
     /// Capture time.

@@ -74,6 +74,16 @@ pub struct Totals {
     pub last_data: Option<Nanos>,
 }
 
+impl Totals {
+    /// Time from the first to the last data segment.
+    pub fn data_span(&self) -> Nanos {
+        match (self.first_data, self.last_data) {
+            (Some(first), Some(last)) => last.since(first),
+            _ => Nanos(0),
+        }
+    }
+}
+
 /// What a half has to know of the flow around it.
 #[derive(Clone, Copy, Debug)]
 pub struct Around {
@@ -423,8 +433,8 @@ impl Half {
         (self.seed_new_bytes > 0).then(|| self.seed_again_bytes as f64 / self.seed_new_bytes as f64)
     }
 
-    /// Whether the data segment `entry` is a copy of one that is in flight, from another place on its
-    /// way: the same range with the same identification, from a sender that counts them.
+    /// Whether the data segment `entry` is a copy of one that is in flight, from another place on
+    /// its way: the same range with the same identification, from a sender that counts them.
     pub fn is_copy(&self, entry: &Entry) -> bool {
         let Some(unwrap) = &self.unwrap else { return false };
         let start = unwrap.peek(entry.seq + u32::from(entry.has(flags::SYN)));

@@ -146,7 +146,8 @@ impl Class {
     }
 }
 
-/// Blocks of 1, 2, 4, 8, 16 and 32 entries: most flows of a backbone link have one to three segments.
+/// Blocks of 1, 2, 4, 8, 16 and 32 entries: most flows of a backbone link have one to three
+/// segments.
 const CLASSES: usize = 6;
 /// A page holds whole blocks of every class.
 const PAGE_ENTRIES: usize = 4096;

@@ -1,9 +1,9 @@
 //! Segments to flows: both directions of a connection and what is known of each.
 //!
 //! [`table`] files segments by flow and hands them on in bursts; [`Flow`] takes one at a time and
-//! keeps the facts, each kind in its own file: [`handshake`], [`delay`] (RTT and position), [`view`]
-//! (what the sender knew), [`ledger`] (what happened to every byte), [`period`] (Isolate and Merge),
-//! [`capacity`] (PPrate). Nothing here judges: that is done in [`crate::score`] and
+//! keeps the facts, each kind in its own file: [`handshake`], [`delay`] (RTT and position),
+//! [`view`] (what the sender knew), [`ledger`] (what happened to every byte), [`period`] (Isolate
+//! and Merge), [`capacity`] (PPrate). Nothing here judges: that is done in [`crate::score`] and
 //! [`crate::verdict`], which read these facts.
 
 pub mod capacity;

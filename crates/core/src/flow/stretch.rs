@@ -123,8 +123,8 @@ impl Stretch {
         self.period_start = at;
     }
 
-    /// Makes room for more periods: by Merge, which has to be done anyway, and if that does not help
-    /// by joining neighbours.
+    /// Makes room for more periods: by Merge, which has to be done anyway, and if that does not
+    /// help by joining neighbours.
     fn bound_periods(&mut self) {
         let mut periods = period::merge(std::mem::take(&mut self.periods), MERGE_DROP);
         if periods.len() > MOST_PERIODS / 2 {

@@ -1,8 +1,8 @@
 //! The flow table: finds the flow of every segment, files the segment there, and hands whole bursts
 //! on to be analysed.
 //!
-//! What is touched per segment is one bucket of the index, one 64-byte slot and one chunk of the log.
-//! A batch touches all of them first and works afterwards, so that the memory accesses of many
+//! What is touched per segment is one bucket of the index, one 64-byte slot and one chunk of the
+//! log. A batch touches all of them first and works afterwards, so that the memory accesses of many
 //! segments overlap: without it a table of a million flows costs three cache misses one after
 //! another.
 

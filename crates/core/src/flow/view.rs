@@ -2,9 +2,10 @@
 //!
 //! An acknowledgement that passes the observer at `t` can influence data that passes it no earlier
 //! than `t + tau`, where `tau` is the delay from the observer to the sender and back. Holding every
-//! acknowledgement back for that long gives what the sender knew when it sent a segment, without any
-//! assumption that both ways take equally long. A timestamp echo proves earlier that the sender had
-//! it: every acknowledgement whose tsval is not after a segment's tsecr was known when that was sent.
+//! acknowledgement back for that long gives what the sender knew when it sent a segment, without
+//! any assumption that both ways take equally long. A timestamp echo proves earlier that the sender
+//! had it: every acknowledgement whose tsval is not after a segment's tsecr was known when that was
+//! sent.
 
 use super::entry::Entry;
 use crate::units::Nanos;

@@ -29,8 +29,8 @@ pub fn measured(evidence: &Evidence) -> Option<f64> {
     Some(largest.as_secs_f64() / rtt)
 }
 
-/// As the prototype of 2020 computed it: the window in bits where packets belong. Only for comparing
-/// with the published distribution, which it explains (range -1e7 to 1).
+/// As the prototype of 2020 computed it: the window in bits where packets belong. Only for
+/// comparing with the published distribution, which it explains (range -1e7 to 1).
 pub fn seed(evidence: &Evidence) -> Option<f64> {
     let window_bits = evidence.sums.rwnd_mean()? * 8.0;
     let (capacity, rtt) = capacity_and_rtt(evidence)?;

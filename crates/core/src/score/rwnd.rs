@@ -1,4 +1,5 @@
-//! Receiver window: how often the sender was close to the end of the window (Siekkinen et al. 2008).
+//! Receiver window: how often the sender was close to the end of the window (Siekkinen et al.
+//! 2008).
 
 use super::Evidence;
 

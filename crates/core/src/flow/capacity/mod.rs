@@ -1,7 +1,7 @@
 //! Capacity of the path, from the gaps between packets (PPrate: En-Najjary, Urvoy-Keller 2006).
 //!
-//! Downstream of the narrow link the data segments themselves carry its spacing; upstream of it only
-//! the acknowledgements do. [`Collector`] keeps the samples of the stream that fits where the
+//! Downstream of the narrow link the data segments themselves carry its spacing; upstream of it
+//! only the acknowledgements do. [`Collector`] keeps the samples of the stream that fits where the
 //! observer stands, [`pprate`] turns them into an estimate.
 
 mod modes;
@@ -72,8 +72,8 @@ impl Collector {
         self.stream
     }
 
-    /// A packet of the stream: `bytes` of IP at `ts`. `pairs` tells whether its size allows a sample
-    /// together with the one before it.
+    /// A packet of the stream: `bytes` of IP at `ts`. `pairs` tells whether its size allows a
+    /// sample together with the one before it.
     #[inline]
     pub fn packet(&mut self, ts: Nanos, bytes: u32, pairs: bool) {
         self.nanoseconds |= ts.0 % 1000 != 0;

@@ -16,8 +16,8 @@ pub struct Mode {
 }
 
 /// The modes of `rates` in a histogram with bins of `width`, from low to high rates. Peaks below
-/// 0.15 of the highest are dropped; neighbours are one mode unless the valley between them is deeper
-/// than 0.2 of the smaller peak (0.15 left of the highest): PPrate step 5.
+/// 0.15 of the highest are dropped; neighbours are one mode unless the valley between them is
+/// deeper than 0.2 of the smaller peak (0.15 left of the highest): PPrate step 5.
 pub fn modes(rates: &[f64], width: f64) -> Vec<Mode> {
     let Some(largest) = rates.iter().copied().reduce(f64::max) else { return Vec::new() };
     let bins = ((largest / width) as usize + 1).min(MOST_BINS);

@@ -21,8 +21,8 @@ pub struct Estimate {
 pub enum Refusal {
     /// Fewer usable samples than an estimate needs.
     FewSamples,
-    /// All samples are alike to within the noise of a clock: nothing was queued behind a narrow link
-    /// that would make the spacing.
+    /// All samples are alike to within the noise of a clock: nothing was queued behind a narrow
+    /// link that would make the spacing.
     NoSpread,
 }
 
@@ -36,9 +36,9 @@ impl Refusal {
     }
 }
 
-/// Estimates the capacity from packet gaps, in three phases (ALGORITHMS 3.3): the modes of the rates
-/// of pairs; with several of them, the asymptotic dispersion rate (ADR) from trains of 3 to 39
-/// packets; the strongest pair mode at or above that.
+/// Estimates the capacity from packet gaps, in three phases (ALGORITHMS 3.3): the modes of the
+/// rates of pairs; with several of them, the asymptotic dispersion rate (ADR) from trains of 3 to
+/// 39 packets; the strongest pair mode at or above that.
 pub fn pprate(samples: &[Sample]) -> Result<Estimate, Refusal> {
     let mut rates: Vec<f64> =
         samples.iter().map(|s| f64::from(s.bits) * 1e9 / f64::from(s.gap_ns)).collect();
@@ -105,9 +105,9 @@ fn dispersion_rate(samples: &[Sample], width: f64) -> Option<Mode> {
     None
 }
 
-/// The strongest pair mode that does not lie below the dispersion rate; then, where cross traffic or
-/// an acknowledgement per packet put the strength into a fraction of the rate, the multiple of it
-/// that is a mode of its own (ALGORITHMS 7.12, harmonic rule).
+/// The strongest pair mode that does not lie below the dispersion rate; then, where cross traffic
+/// or an acknowledgement per packet put the strength into a fraction of the rate, the multiple of
+/// it that is a mode of its own (ALGORITHMS 7.12, harmonic rule).
 fn choose<'a>(pairs: &'a [Mode], adr: Option<&Mode>) -> &'a Mode {
     let tallest = |modes: &mut dyn Iterator<Item = &'a Mode>| modes.max_by_key(|mode| mode.height);
     let above = adr.and_then(|adr| {

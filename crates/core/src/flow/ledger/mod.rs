@@ -1,7 +1,8 @@
 //! The loss ledger: what happened to every byte of a half.
 //!
 //! Sequence numbers are 64 bits wide here ([`crate::units::Unwrap`]). The ledger holds the ranges
-//! between the lowest unacknowledged and the highest seen byte, sent and missing alike, without gaps.
+//! between the lowest unacknowledged and the highest seen byte, sent and missing alike, without
+//! gaps.
 
 mod acks;
 mod kind;
@@ -123,8 +124,9 @@ impl Ledger {
         self.recovery.map(|recovery| recovery.kind)
     }
 
-    /// Whether `entry`, from `start` on, is a copy of a segment in flight. A host that sends something
-    /// again gives it another IPv4 identification, if it gives its segments different ones at all.
+    /// Whether `entry`, from `start` on, is a copy of a segment in flight. A host that sends
+    /// something again gives it another IPv4 identification, if it gives its segments different
+    /// ones at all.
     pub fn is_copy(&self, start: u64, entry: &Entry) -> bool {
         let Ok(at) = self.sent.binary_search_by_key(&start, |sent| sent.start) else {
             return false;
@@ -337,8 +339,8 @@ impl Ledger {
         }
     }
 
-    /// Whether a segment that fills a hole was merely late. The sender's timestamps decide: what was
-    /// sent before the segment that opened the hole carries no later timestamp than that.
+    /// Whether a segment that fills a hole was merely late. The sender's timestamps decide: what
+    /// was sent before the segment that opened the hole carries no later timestamp than that.
     fn was_reordered(&self, opener: &Sent, entry: &Entry, path: &Path) -> bool {
         let late = entry.ts.since(opener.first);
         let rtt = path.rtt_min.unwrap_or(Nanos::from_millis(4)).0;

@@ -140,6 +140,17 @@ fn pcapng_in_all_variants() {
 }
 
 #[test]
+fn a_file_tells_what_it_lost() {
+    let drops = join(&[&[7, 0, 8, 0, 3], &[0; 7], &[5, 0, 8, 0, 4], &[0; 11]]);
+    let statistics = block(false, 5, &join(&[&[0; 12], &drops]));
+    let file = join(&[&pcapng(false, 6, 0, [0, 5]), &statistics, &statistics]);
+    let mut input = file.as_slice();
+    let mut parser = Parser::open(&mut input).unwrap().unwrap();
+    while parser.next(&mut input).unwrap().is_some() {}
+    assert_eq!((parser.kernel_drops(), parser.without_time()), (7, 1), "totals, not sums");
+}
+
+#[test]
 fn damage_is_named_with_its_offset() {
     let file = pcap(false, 0xa1b2_c3d4, 4, [4, 60], 0);
     let cut = read(&file[..file.len() - 1], 64);

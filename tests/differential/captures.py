@@ -18,8 +18,9 @@ ROOT = Path(__file__).parents[2]
 OWN = ROOT / "tests" / "data"
 REAL = Path(os.environ.get("TCPWHY_CAPTURES", ROOT.parent / "shared" / "captures"))
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
-# One capture of each family of the policing study; the name says what limited it.
-POLICING_FAMILIES = (
+# One capture of each family of the policing study (the name says what limited it), and those that
+# show something of their own: copies of a router, inferred window scales, reordering.
+POLICING = (
     "*C=5-L=2000000-CD=1000-PCIR=500000-PBC=2000000*",
     "*CD2=1000-ID=0-PCIR=1500000-PBC=8000*LOSS=0%-TCP*CP1=16385*",
     "*XT=1*CP1=16737*",
@@ -27,6 +28,10 @@ POLICING_FAMILIES = (
     "*SCIR=10000000-SBC=8000-RTT*",
     "*SCIR=10000000-RTT=100*LOSS=2%*",
     "*SCIR=10000000-RTT=100*XT=1*",
+    "b0004__*",
+    "b0025__*",
+    "b0028__*",
+    "b0359__*",
 )
 
 
@@ -40,8 +45,8 @@ def real() -> list[Path]:
     if not REAL.is_dir():
         return []
     files = [path for folder in ("bulk", "labelled") for path in sorted((REAL / folder).iterdir())]
-    for family in POLICING_FAMILIES:
-        files += sorted((REAL / "policing").glob(family))[:1]
+    for pattern in POLICING:
+        files += sorted((REAL / "policing").glob(pattern))[:1]
     return files
 
 

@@ -31,6 +31,9 @@ class Case:
         return self.theirs.get(name) or 0
 
 
+# As many ACKs of a connection may have come out of order at most for the rule of that name.
+REORDERED_ACKS = 2
+
 Test = Callable[[str, str, Value, Value, Case], bool]
 
 
@@ -81,15 +84,31 @@ def probes(_: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
 
 
 def syn_again(reference: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
-    # tcptrace counts the sequence number of a SYN or FIN that is sent again as a byte.
     more = (theirs or 0) - (ours or 0)
-    return reference == "tcptrace" and fact == "retransmitted_bytes" and more in (1, 2)
+    sent = case.tshark.get("syn_and_fin_segments") or 0
+    return reference == "tcptrace" and fact == "retransmitted_bytes" and 0 < more < sent
 
 
 def not_outstanding(reference: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
     if fact != "duplicate_acks" or reference == "sequence" or not case.tshark:
         return False
-    return case.ours["duplicate_acks"] == case.tshark["rfc5681_duplicate_acks"]
+    return abs((ours or 0) - (case.tshark["rfc5681_duplicate_acks"] or 0)) <= REORDERED_ACKS
+
+
+def reordered_acks(reference: str, fact: str, ours: Value, theirs: Value, _: Case) -> bool:
+    if fact != "duplicate_acks" or reference != "sequence":
+        return False
+    return 0 < (ours or 0) - (theirs or 0) <= REORDERED_ACKS
+
+
+def reordering(reference: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
+    if fact != "retransmitted_bytes" or reference != "tshark" or not case.own("reordered_packets"):
+        return False
+    return ours == case.tshark["seen_again_bytes"]
+
+
+def scale_inferred(_: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
+    return fact == "window_scale" and theirs is None and not case.ours["handshake_seen"]
 
 
 def both_sides(_: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
@@ -168,9 +187,9 @@ def mss_learned_late(_: str, fact: str, ours: Value, theirs: Value, case: Case) 
 def frame_length(reference: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
     if reference == "tcptrace" or not case.tcptrace:
         return False
-    if fact in ("payload_bytes", "unique_bytes"):
-        return ours == case.tcptrace[fact]
-    return fact == "retransmitted_bytes" and ours == case.tcptrace[fact]
+    short = case.tcptrace["payload_bytes"] != case.tshark["payload_bytes"]
+    bytes_fact = fact in ("payload_bytes", "unique_bytes", "retransmitted_bytes")
+    return short and bytes_fact and ours == case.tcptrace[fact]
 
 
 def tcptrace_wraps_mss(reference: str, fact: str, ours: Value, theirs: Value, _: Case) -> bool:
@@ -192,7 +211,10 @@ FACT_RULES: dict[str, Test] = {
     "acknowledged_before": acknowledged_before,
     "probes": probes,
     "syn_again": syn_again,
+    "reordering": reordering,
+    "reordered_acks": reordered_acks,
     "not_outstanding": not_outstanding,
+    "scale_inferred": scale_inferred,
     "tunnels_told_apart": tunnels_told_apart,
     "stream_split": stream_split,
     "clock_tick": clock_tick,

@@ -80,6 +80,7 @@ class Side:
     mss_option: int | None = None
     window_scale: int | None = None
     syn_seen: bool = False
+    syn_and_fin_segments: int = 0
     sequence: SequenceSpace = field(default_factory=SequenceSpace)
     # Frames with data: a round trip that ends with the ACK of a SYN or FIN alone is no data's.
     data_frames: set[str] = field(default_factory=set)
@@ -145,6 +146,7 @@ def count(side: Side, other: Side | None, row: list[str]) -> None:
     end = (seq + length + (flags & SYN != 0) + (flags & FIN != 0)) % (1 << 32)
     if side.end is None or after(end, side.end):
         side.end = end
+    side.syn_and_fin_segments += flags & (SYN | FIN) != 0
     side.duplicate_acks_sent += bool(row[COLUMN["tcp.analysis.duplicate_ack"]])
     acknowledge(side, other, flags, length, row)
     rtt, acked = row[COLUMN["tcp.analysis.ack_rtt"]], row[COLUMN["tcp.analysis.acks_frame"]]
@@ -189,6 +191,7 @@ def half(src: Endpoint, dst: Endpoint, side: Side, other: Side | None) -> Half:
         "retransmitted_bytes": side.retransmitted_bytes,
         "out_of_order_bytes": side.out_of_order_bytes,
         "seen_again_bytes": side.seen_again_bytes,
+        "syn_and_fin_segments": side.syn_and_fin_segments,
         "zero_window_events": other.zero_windows if other else 0,
         "duplicate_acks": other.duplicate_acks_sent if other else 0,
         "rfc5681_duplicate_acks": other.rfc5681_duplicate_acks_sent if other else 0,

@@ -127,6 +127,15 @@ def test_queries_only_read_and_only_the_store(question, tmp_path):
         ask(tmp_path, question)
 
 
+def test_a_part_that_cannot_be_written_leaves_nothing(batch_of, tmp_path):
+    sink = Sink(str(tmp_path), ("flows",))
+    (tmp_path / "flows" / "date=2024-10-04").write_text("in the way")
+    sink.write("flows", batch_of("flows", SPAN))
+    with pytest.raises(OSError, match="date=2024-10-04"):
+        sink.close()
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
 def test_errors_of_a_query_are_one_line(tcpwhy, tmp_path):
     write(tmp_path)
     (tmp_path / "flows" / "date=2024-01-01").mkdir()

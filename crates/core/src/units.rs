@@ -151,7 +151,8 @@ mod tests {
         let first = unwrap.widen(Seq(4_000_000_000));
         let mut wide = first;
         for step in 1..100u64 {
-            let next = unwrap.widen(Seq(4_000_000_000u32.wrapping_add((step * 1_000_000_000) as u32)));
+            let next =
+                unwrap.widen(Seq(4_000_000_000u32.wrapping_add((step * 1_000_000_000) as u32)));
             assert_eq!(next - wide, 1_000_000_000);
             wide = next;
         }

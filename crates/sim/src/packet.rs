@@ -57,3 +57,16 @@ pub struct TcpHeader {
     /// SACK blocks, most recent first; the first may be a DSACK (RFC 2883).
     pub sack: Vec<(Seq, Seq)>,
 }
+
+impl TcpHeader {
+    /// Length of the header with its options in bytes, padded to 32-bit words
+    /// (RFC 9293 section 3.1, 7323 section 2.2 and 3.2, 2018 section 2 and 3).
+    pub fn header_bytes(&self) -> u32 {
+        let options = self.mss.map_or(0, |_| 4)
+            + self.window_scale.map_or(0, |_| 3)
+            + if self.sack_permitted { 2 } else { 0 }
+            + self.timestamps.map_or(0, |_| 10)
+            + if self.sack.is_empty() { 0 } else { 2 + 8 * self.sack.len() as u32 };
+        20 + options.div_ceil(4) * 4
+    }
+}

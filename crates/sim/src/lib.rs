@@ -6,3 +6,5 @@
 pub mod endpoint;
 pub mod link;
 pub mod packet;
+pub mod parameter;
+pub mod random;

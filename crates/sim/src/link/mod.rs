@@ -1,6 +1,18 @@
 //! Path elements: what a packet meets between two hosts.
+//!
+//! A path is a list of elements ([`path::Path`]). An element is one file here and one line in the
+//! registry below; scenario files, the reference documentation and the tests follow from that line.
+
+mod bucket;
+pub mod event;
+mod gate;
+pub mod path;
+pub mod queue;
+mod server;
 
 use crate::packet::Packet;
+use crate::random::Random;
+use event::{Backlog, Event};
 use tcpwhy_core::units::Nanos;
 
 /// One stage of a path. Packets go in with `push` and come out of `pop`, in virtual time.
@@ -9,13 +21,122 @@ use tcpwhy_core::units::Nanos;
 /// it is due, depends only on the pushes and their times, never on how often `pop` was called.
 /// An element therefore lets everything leave that is due by `now` at the start of `push`, and keeps
 /// it for `pop` with the time at which it left.
-pub trait Element<B> {
+pub trait Element<B>: Send {
     /// A packet arrives. `now` never runs backwards.
     fn push(&mut self, now: Nanos, packet: Packet<B>);
 
     /// The next packet that left by `now`, with the time at which it left.
     fn pop(&mut self, now: Nanos) -> Option<(Nanos, Packet<B>)>;
 
-    /// When `pop` will next have a packet; `None` while nothing is under way.
+    /// When `pop` may next have a packet, never later than it will; `None` while nothing is under
+    /// way.
     fn next(&self) -> Option<Nanos>;
+
+    /// A lower bound of the time from `push` to `pop`, the same for every packet.
+    fn latency_min(&self) -> Nanos {
+        Nanos(0)
+    }
+
+    /// Moves what happened since the last call to the end of `into`, in the order of time.
+    fn drain(&mut self, into: &mut Vec<Event>) {
+        let _ = into;
+    }
+
+    /// What waits at `now`, for elements with a queue.
+    fn backlog(&mut self, now: Nanos) -> Option<Backlog> {
+        let _ = now;
+        None
+    }
 }
+
+/// What a path carries besides the fields of [`Packet`]: TCP headers in the simulator, frames in
+/// the emulator.
+pub trait Body: Clone + Send + 'static {}
+
+impl<T: Clone + Send + 'static> Body for T {}
+
+/// The settings of an element, as scenario files give them.
+pub trait Settings: Clone + serde::de::DeserializeOwned {
+    /// Settings in TOML that show what the element can do. The documentation prints them, and the
+    /// tests hold each of them to the contract of [`Element`].
+    const EXAMPLES: &'static [&'static str];
+
+    /// An element with these settings. All its randomness comes from `random`.
+    fn build<B: Body>(&self, random: Random) -> Box<dyn Element<B>>;
+}
+
+/// An entry of a registry.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The name in scenario files.
+    pub name: &'static str,
+    /// What it does, in a sentence.
+    pub doc: &'static str,
+    /// Settings in TOML that show what it can do.
+    pub examples: &'static [&'static str],
+}
+
+/// Declares the modules of a folder and everything that is derived from their list.
+macro_rules! registry {
+    ($(#[$meta:meta])* $registry:ident, $settings:path {
+        $($name:literal, $module:ident :: $type:ident, $doc:literal;)+
+    }) => {
+        $(mod $module;)+
+        $(pub use $module::$type;)+
+
+        $(#[$meta])*
+        #[derive(Clone, Debug, serde::Deserialize)]
+        pub enum $registry {
+            $(#[doc = $doc] #[serde(rename = $name)] $type($module::$type),)+
+        }
+
+        impl $registry {
+            /// Every entry, in the order of the documentation.
+            pub const ENTRIES: &'static [$crate::link::Entry] = &[$($crate::link::Entry {
+                name: $name,
+                doc: $doc,
+                examples: <$module::$type as $settings>::EXAMPLES,
+            },)+];
+
+            /// The name in scenario files.
+            pub fn name(&self) -> &'static str {
+                match self { $($registry::$type(_) => $name,)+ }
+            }
+        }
+
+        /// Runs `$body` with the settings of whichever entry it is.
+        macro_rules! with_settings {
+            ($self:expr, $inner:ident => $body:expr) => {
+                match $self { $($registry::$type($inner) => $body,)+ }
+            };
+        }
+    };
+}
+pub(crate) use registry;
+
+registry! {
+    /// The settings of any element: a table with one key, its name.
+    Elements, Settings {
+        "delay", delay::Delay, "Propagation delay: holds every packet for the same time.";
+        "jitter", jitter::Jitter, "Delay variation that keeps the order of packets or breaks it.";
+        "rate", rate::FixedRate, "A link of fixed rate behind a queue.";
+        "trace", trace::Trace, "A link whose delivery opportunities are listed, behind a queue.";
+        "shaper", shaper::Shaper, "A token bucket that delays what exceeds it.";
+        "policer", policer::Policer, "A token bucket that drops what exceeds it.";
+        "bernoulli", bernoulli::Bernoulli, "Drops each packet with the same probability.";
+        "gilbert_elliott", gilbert_elliott::GilbertElliott, "Drops packets in bursts: two states.";
+        "drop_list", drop_list::DropList, "Drops the packets that are listed.";
+        "duplicate", duplicate::Duplicate, "Sends some packets twice.";
+        "reorder", reorder::Reorder, "Holds some packets back so that later ones overtake them.";
+    }
+}
+
+impl Elements {
+    /// An element with these settings. All its randomness comes from `random`.
+    pub fn build<B: Body>(&self, random: Random) -> Box<dyn Element<B>> {
+        with_settings!(self, settings => settings.build(random))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -11,6 +11,7 @@ pub mod parameter;
 pub mod random;
 mod registry;
 pub mod run;
+pub mod scenario;
 pub mod source;
 pub mod tap;
 pub mod truth;

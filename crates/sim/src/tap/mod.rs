@@ -4,9 +4,7 @@ pub mod frame;
 
 use crate::endpoint::Kind;
 use crate::packet::{Ecn, TcpHeader};
-use crate::parameter::{Milliseconds, Probability};
 use crate::random::Random;
-use serde::Deserialize;
 use std::collections::VecDeque;
 use tcpwhy_core::units::Nanos;
 use tcpwhy_core::wire::flags;
@@ -37,23 +35,23 @@ pub enum Content {
     Udp(u32),
 }
 
-/// How a tap captures, as scenario files give it.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+/// How a tap captures.
+#[derive(Clone, Debug, Default)]
 pub struct Manner {
     /// Bytes kept of each frame in pcap files; 0 keeps all headers and no payload.
     pub snaplen: u32,
     /// Every packet is seen twice, the copy this much later: a mirror port that mirrors both the
     /// ingress and the egress of a switch.
-    pub duplicate_after_ms: Option<Milliseconds>,
+    pub duplicate_after: Option<Nanos>,
     /// The capture of each flow starts with its first segment with payload.
     pub without_handshake: bool,
     /// Nothing is recorded before this time.
-    pub from_ms: Milliseconds,
+    pub from: Nanos,
     /// The probability that the capture misses a packet that passed.
-    pub missed: Probability,
-    /// Only this half is seen: a one-way capture.
-    pub only_half: Option<usize>,
+    pub missed: f64,
+    /// Only this direction of the flows is seen, 0 along their path or 1 against it: a one-way
+    /// capture.
+    pub only: Option<usize>,
 }
 
 /// A point of the network at which packets are recorded, in the order of time.
@@ -92,12 +90,12 @@ impl Tap {
         if !self.wants(&record) {
             return;
         }
-        if self.manner.missed.0 > 0.0 && self.random.chance(self.manner.missed.0) {
+        if self.manner.missed > 0.0 && self.random.chance(self.manner.missed) {
             self.missed += 1;
             return;
         }
-        if let Some(after) = self.manner.duplicate_after_ms {
-            self.copies.push_back(Record { ts: record.ts + after.0, ..record.clone() });
+        if let Some(after) = self.manner.duplicate_after {
+            self.copies.push_back(Record { ts: record.ts + after, ..record.clone() });
         }
         self.records.push(record);
     }
@@ -114,10 +112,10 @@ impl Tap {
     }
 
     fn wants(&mut self, record: &Record) -> bool {
-        if record.ts < self.manner.from_ms.0 {
+        if record.ts < self.manner.from {
             return false;
         }
-        if self.manner.only_half.is_some_and(|half| half != record.half) {
+        if self.manner.only.is_some_and(|direction| direction != record.half % 2) {
             return false;
         }
         match record.content {

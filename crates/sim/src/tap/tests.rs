@@ -103,8 +103,8 @@ fn segments_are_what_decoding_the_frame_would_give() {
 
 #[test]
 fn a_mirror_shows_every_packet_twice_in_the_order_of_time() {
-    let after = Some(Milliseconds(Nanos::from_millis(2)));
-    let manner = Manner { duplicate_after_ms: after, ..Manner::default() };
+    let after = Some(Nanos::from_millis(2));
+    let manner = Manner { duplicate_after: after, ..Manner::default() };
     let mut tap = Tap::new(manner, Random::stream(1, 0));
     for ms in [0, 1, 2, 3] {
         tap.observe(data(ms, ms as u32, 1));

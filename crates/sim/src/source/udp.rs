@@ -68,7 +68,7 @@ impl UdpSources {
             UdpSources::OnOff(on_off) => Shape::OnOff(on_off.clone()),
             UdpSources::Sine(sine) => Shape::Sine(sine.clone()),
         };
-        Emissions { shape, random, sent: 0, last_s: 0.0 }
+        Emissions { shape, random, sent: 0, last_s: 0.0, last_pps: 0.0 }
     }
 }
 
@@ -78,6 +78,8 @@ pub struct Emissions {
     random: Random,
     sent: u64,
     last_s: f64,
+    /// The rate then; only for [`Sine`].
+    last_pps: f64,
 }
 
 enum Shape {
@@ -98,7 +100,11 @@ impl Iterator for Emissions {
             Shape::Constant(rate) => k / rate,
             Shape::Poisson(rate) => self.last_s + self.random.exponential() / rate,
             Shape::OnOff(on_off) => on_off.time_of(k),
-            Shape::Sine(sine) => sine.time_of(k, self.last_s),
+            Shape::Sine(sine) => {
+                let (time, rate) = sine.time_of(k, self.last_s, self.last_pps);
+                self.last_pps = rate;
+                time
+            }
         };
         Some(Nanos::from_secs_f64(self.last_s))
     }
@@ -122,37 +128,43 @@ impl Sine {
         for (i, f) in self.frequencies_hz.iter().enumerate() {
             let phase = self.phases.get(i).copied().unwrap_or(0.0);
             let (sin, cos) = (TAU * (f * t + phase)).sin_cos();
-            area += share * ((TAU * phase).cos() - cos) / (TAU * f);
+            let begin = if phase == 0.0 { 1.0 } else { (TAU * phase).cos() };
+            area += share * (begin - cos) / (TAU * f);
             height += share * sin;
         }
         (self.mean_pps.0 * area, self.mean_pps.0 * height)
     }
 
-    /// The time after `from` at which the integral is `k`: bisection, with Newton's step wherever
-    /// that stays within the bracket, to a tenth of a nanosecond.
-    fn time_of(&self, k: f64, from: f64) -> f64 {
-        let (mut low, mut high) = (from, from + 2.0 / self.mean_pps.0);
-        while self.integral_and_rate(high).0 < k {
-            (low, high) = (high, high + (high - from));
-        }
-        let mut t = from + 0.5 / self.mean_pps.0;
+    /// The time after `from` at which the integral is `k`, and the rate there: bisection, with
+    /// Newton's step wherever that stays within the bracket, to a tenth of a nanosecond. Without an
+    /// upper end the bracket doubles. `rate` is that at `from`, for the first guess.
+    fn time_of(&self, k: f64, from: f64, rate: f64) -> (f64, f64) {
+        let mut width = 2.0 / self.mean_pps.0;
+        let (mut low, mut high) = (from, f64::INFINITY);
+        let mut t = from + (1.0 / rate).min(width);
         for _ in 0..STEPS_MAX {
-            if t <= low || t >= high {
-                t = 0.5 * (low + high);
-            }
             let (area, rate) = self.integral_and_rate(t);
+            let step = (k - area) / rate;
             if area < k {
                 low = t;
             } else {
                 high = t;
             }
-            let step = (k - area) / rate;
             if step.abs() < 1e-10 || high - low < 1e-10 {
-                return if step.abs() < 1e-10 { t + step } else { t };
+                return (t, rate);
             }
             t += step;
+            if t > low && t < high.min(low + width) {
+                continue;
+            }
+            if high.is_finite() {
+                t = 0.5 * (low + high);
+            } else {
+                t = low + width;
+                width *= 2.0;
+            }
         }
-        t
+        (t, self.integral_and_rate(t).1)
     }
 }
 

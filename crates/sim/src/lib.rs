@@ -9,3 +9,4 @@ pub mod link;
 pub mod packet;
 pub mod parameter;
 pub mod random;
+pub mod tcp;

@@ -4,6 +4,7 @@
 //! The elements of [`link`] also run in real time, driven by the emulator in `tcpwhy-io`.
 
 pub mod agenda;
+pub mod cc;
 pub mod endpoint;
 pub mod link;
 pub mod packet;
@@ -14,4 +15,5 @@ pub mod run;
 pub mod scenario;
 pub mod source;
 pub mod tap;
+pub mod tcp;
 pub mod truth;

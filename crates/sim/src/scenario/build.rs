@@ -6,6 +6,7 @@ use crate::random::Random;
 use crate::run::{End, Flow, Place, Simulation, UdpSource};
 use crate::tap::frame::Addresses;
 use crate::tap::{Manner, Tap};
+use crate::tcp::Connection;
 use std::net::Ipv4Addr;
 use tcpwhy_core::units::{Nanos, Seq};
 use tcpwhy_core::wire;
@@ -31,11 +32,15 @@ pub struct EndpointSettings {
 }
 
 impl Scenario {
-    /// Builds the simulation; `make` makes an endpoint of its settings.
-    pub fn build_with<E: Endpoint>(
-        &self,
-        mut make: impl FnMut(EndpointSettings) -> Result<E, String>,
-    ) -> Result<Built<E>, String> {
+    /// Builds the simulation.
+    pub fn build(&self) -> Built<Connection> {
+        self.build_with(|settings| {
+            Connection::new(&settings.tcp.config(settings.iss, settings.seed))
+        })
+    }
+
+    /// Builds the simulation with endpoints that `make` makes of their settings.
+    pub fn build_with<E: Endpoint>(&self, mut make: impl FnMut(EndpointSettings) -> E) -> Built<E> {
         let mut simulation = Simulation::new(self.overhead_bytes);
         let links = self.add_links(&mut simulation);
         let hosts = self.addresses();
@@ -48,7 +53,7 @@ impl Scenario {
                 let iss = Seq(random.bits() as u32);
                 EndpointSettings { tcp: flow.over(host), iss, seed: random.bits() }
             };
-            let endpoints = [make(settings(0))?, make(settings(1))?];
+            let endpoints = [make(settings(0)), make(settings(1))];
             let port = FIRST_PORT + (number % 20_000) as u16;
             let ports = match flow.opened_by {
                 OpenedBy::From => [port, SERVICE_PORT],
@@ -80,7 +85,7 @@ impl Scenario {
         }
         self.add_udp(&mut simulation, &links, &hosts);
         let taps = self.add_taps(&mut simulation, &links, &hosts);
-        Ok(Built { simulation, taps, duration: self.duration_s.0 })
+        Built { simulation, taps, duration: self.duration_s.0 }
     }
 
     /// Adds both directions of every link; gives their numbers.

@@ -1,7 +1,12 @@
 //! Settings of TCP endpoints, as scenario files give them.
 
+use crate::cc::{self, Registration};
 use crate::parameter::{Count, Milliseconds, Rate};
-use serde::Deserialize;
+use crate::tcp::Config;
+use crate::tcp::config::{self, Buffer, DelayedAck, Pacing, Variant};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+use tcpwhy_core::units::{Nanos, Seq};
 
 /// What a scenario may change of an endpoint. What is not given is as in the profile.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -10,7 +15,8 @@ pub struct TcpSettings {
     /// What everything else starts from.
     pub profile: Option<Profile>,
     /// Congestion controller, by its name in the registry.
-    pub controller: Option<String>,
+    #[serde(deserialize_with = "controller")]
+    pub controller: Option<&'static Registration>,
     /// How losses are found and repaired.
     pub recovery: Option<Recovery>,
     /// MSS option, and the most payload of a segment without options.
@@ -104,6 +110,114 @@ pub enum Nagle {
     Minshall,
 }
 
+impl TcpSettings {
+    /// The endpoint's settings.
+    pub fn config(&self, iss: Seq, seed: u64) -> Config {
+        let mut config = self.profile_config();
+        config.iss = iss;
+        config.seed = seed;
+        self.apply_congestion(&mut config);
+        self.apply_options(&mut config);
+        self.apply_rto(&mut config);
+        self.apply_buffers(&mut config);
+        config
+    }
+
+    fn profile_config(&self) -> Config {
+        let mss = self.mss.unwrap_or(Config::default().mss);
+        let recovery = self.recovery.map_or(Variant::Rack, Recovery::variant);
+        match self.profile {
+            Some(Profile::Classic) => Config::classic(recovery, mss),
+            _ => Config { mss, recovery, ..Config::default() },
+        }
+    }
+
+    fn apply_congestion(&self, config: &mut Config) {
+        set(&mut config.controller, self.controller);
+        set(&mut config.initial_window_segs, self.initial_window_segs.map(|n| n.0 as u32));
+        config.initial_ssthresh_bytes = count(self.initial_ssthresh_bytes);
+        config.cwnd_clamp_bytes = count(self.cwnd_clamp_bytes);
+        set(&mut config.limited_transmit, self.limited_transmit);
+        set(&mut config.prr, self.prr);
+        set(&mut config.frto, self.frto);
+        set(&mut config.tlp, self.tlp);
+        set(&mut config.slow_start_after_idle, self.slow_start_after_idle);
+        set(&mut config.pacing, self.pacing_rate_bps.map(|rate| Pacing::Rate(rate.0)));
+        set(&mut config.tso_max_bytes, self.tso_max_bytes.map(|n| n.0 as u32));
+    }
+
+    fn apply_options(&self, config: &mut Config) {
+        set(&mut config.sack, self.sack);
+        set(&mut config.timestamps, self.timestamps);
+        set(&mut config.window_scale, self.window_scaling.map(|on| on.then_some(None)));
+        set(&mut config.ecn, self.ecn);
+        set(&mut config.nagle, self.nagle.map(Nagle::setting));
+        if let Some(wait) = self.delayed_ack_ms {
+            let base = DelayedAck { timeout: wait.0, segments: 2, quick: 0 };
+            config.delayed_ack = (wait.0 > Nanos(0)).then_some(base);
+        }
+    }
+
+    fn apply_rto(&self, config: &mut Config) {
+        set(&mut config.rto.initial, self.rto_initial_ms.map(|ms| ms.0));
+        set(&mut config.rto.min, self.rto_min_ms.map(|ms| ms.0));
+        set(&mut config.rto.max, self.rto_max_ms.map(|ms| ms.0));
+        set(&mut config.rto.granularity, self.rto_granularity_ms.map(|ms| ms.0));
+        config.rto.tick = self.rto_tick_ms.map(|ms| ms.0).filter(|tick| *tick > Nanos(0));
+    }
+
+    fn apply_buffers(&self, config: &mut Config) {
+        set(&mut config.send_buffer, self.send_buffer_bytes.map(|n| Buffer::fixed(n.0)));
+        set(&mut config.receive_buffer, self.receive_buffer_bytes.map(|n| Buffer::fixed(n.0)));
+        config.window_clamp_bytes = count(self.window_clamp_bytes);
+    }
+}
+
+impl Recovery {
+    fn variant(self) -> Variant {
+        match self {
+            Recovery::Tahoe => Variant::Tahoe,
+            Recovery::Reno => Variant::Reno,
+            Recovery::NewReno => Variant::NewReno,
+            Recovery::Sack => Variant::Sack,
+            Recovery::Rack => Variant::Rack,
+        }
+    }
+}
+
+impl Nagle {
+    fn setting(self) -> config::Nagle {
+        match self {
+            Nagle::Off => config::Nagle::Off,
+            Nagle::On => config::Nagle::On,
+            Nagle::Minshall => config::Nagle::Minshall,
+        }
+    }
+}
+
+fn set<T>(field: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *field = value;
+    }
+}
+
+fn count(count: Option<Count>) -> Option<u64> {
+    count.map(|count| count.0)
+}
+
+fn controller<'de, D>(deserializer: D) -> Result<Option<&'static Registration>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let name = String::deserialize(deserializer)?;
+    if let Some(found) = cc::find(&name) {
+        return Ok(Some(found));
+    }
+    let names: Vec<_> = cc::CONTROLLERS.iter().map(|c| format!("`{}`", c.name)).collect();
+    let message = format!("unknown controller `{name}`, expected one of {}", names.join(", "));
+    Err(D::Error::custom(message))
+}
+
 /// Declares which fields there are, to lay one set of settings over another.
 macro_rules! overlay {
     ($($field:ident)+) => {
@@ -111,7 +225,7 @@ macro_rules! overlay {
             /// These settings, and where they say nothing, those of `base`.
             pub fn over(&self, base: &TcpSettings) -> TcpSettings {
                 TcpSettings {
-                    $($field: self.$field.clone().or_else(|| base.$field.clone()),)+
+                    $($field: self.$field.or(base.$field),)+
                 }
             }
         }

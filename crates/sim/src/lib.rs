@@ -3,6 +3,7 @@
 //! Nothing here reads a clock, starts a thread or draws a random number that the seed did not fix.
 //! The elements of [`link`] also run in real time, driven by the emulator in `tcpwhy-io`.
 
+pub mod adaptivity;
 pub mod agenda;
 pub mod cc;
 pub mod endpoint;

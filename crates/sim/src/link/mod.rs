@@ -26,7 +26,8 @@ pub trait Element<B>: Send {
     /// A packet arrives. `now` never runs backwards.
     fn push(&mut self, now: Nanos, packet: Packet<B>);
 
-    /// The next packet that left by `now`, with the time at which it left.
+    /// The next packet that left by `now`, with the time at which it left. `now` may lie before the
+    /// last push: whoever needs a packet only later asks for it later.
     fn pop(&mut self, now: Nanos) -> Option<(Nanos, Packet<B>)>;
 
     /// When `pop` may next have a packet, never later than it will; `None` while nothing is under
@@ -36,6 +37,16 @@ pub trait Element<B>: Send {
     /// A lower bound of the time from `push` to `pop`, the same for every packet.
     fn latency_min(&self) -> Nanos {
         Nanos(0)
+    }
+
+    /// The time after which every packet leaves, for an element that does nothing else.
+    fn constant_delay(&self) -> Option<Nanos> {
+        None
+    }
+
+    /// Whether it ever has something to [`Element::drain`].
+    fn is_logging(&self) -> bool {
+        true
     }
 
     /// Moves what happened since the last call to the end of `into`, in the order of time.

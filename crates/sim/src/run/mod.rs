@@ -67,6 +67,8 @@ struct Route {
     links: Vec<usize>,
     taps: Vec<u32>,
     addresses: Addresses,
+    /// Bytes of the IP header and of the link layer.
+    headers_bytes: u32,
 }
 
 struct Udp {
@@ -363,7 +365,8 @@ impl<E: Endpoint> Simulation<E> {
 
     fn add_route(&mut self, links: Vec<usize>, addresses: Addresses) {
         let taps = vec![0; links.len() + 1];
-        self.routes.push(Route { links, taps, addresses });
+        let headers_bytes = self.overhead_bytes + addresses.ip_header_bytes();
+        self.routes.push(Route { links, taps, addresses, headers_bytes });
         self.counts.push(Counts::default());
     }
 
@@ -461,7 +464,7 @@ impl<E: Endpoint> Simulation<E> {
     fn emit(&mut self, source: usize) {
         let Udp { half, payload_bytes, .. } = self.udp[source];
         let route = &self.routes[half];
-        let wire = self.overhead_bytes + route.addresses.ip_header_bytes() + 8 + payload_bytes;
+        let wire = route.headers_bytes + 8 + payload_bytes;
         let ip_id = self.counts[half].sent as u16;
         let content = Content::Udp(payload_bytes);
         if route.taps[0] != 0 {

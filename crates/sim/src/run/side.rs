@@ -124,7 +124,7 @@ impl<E: Endpoint> Simulation<E> {
         side.application.act(now, &mut side.endpoint);
         let route = &self.routes[number];
         let taps = route.taps[0];
-        let headers = self.overhead_bytes + route.addresses.ip_header_bytes();
+        let headers = route.headers_bytes;
         let mut burst = Joiner::default();
         while let Some(out) = self.sides[number].endpoint.transmit(now) {
             let side = &mut self.sides[number];

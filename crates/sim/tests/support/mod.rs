@@ -1,0 +1,5 @@
+//! What the tests of the endpoint share.
+
+#![allow(dead_code)]
+
+pub mod net;

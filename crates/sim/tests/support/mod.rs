@@ -1,5 +1,7 @@
 //! What the tests of the endpoint share.
 
-#![allow(dead_code)]
+#![expect(dead_code, reason = "each test binary uses its part")]
 
 pub mod net;
+pub mod script;
+mod settings;

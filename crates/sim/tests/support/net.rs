@@ -65,6 +65,7 @@ pub struct Peer {
     pub server: Connection,
     left: u64,
     reads: bool,
+    iss: u32,
     /// Every byte range that arrived at the server, to hold against what it claims.
     arrived: Vec<(u64, u64)>,
     check: bool,
@@ -120,6 +121,7 @@ impl Net {
                 server: Connection::new(&flow.server),
                 left: flow.bytes.unwrap_or(u64::MAX),
                 reads: flow.reads,
+                iss: flow.client.iss.0,
                 arrived: Vec::new(),
                 check: false,
                 is_opened: false,
@@ -174,7 +176,7 @@ impl Net {
                 self.free.push(packet);
                 let peer = &mut self.flows[index];
                 if at_server && peer.check && outgoing.header.payload_bytes > 0 {
-                    let start = u64::from(outgoing.header.seq.0.wrapping_sub(peer_iss(peer)));
+                    let start = u64::from(outgoing.header.seq.0.wrapping_sub(peer.iss));
                     peer.arrived.push((start, start + u64::from(outgoing.header.payload_bytes)));
                 }
                 let side = if at_server { &mut peer.server } else { &mut peer.client };
@@ -216,8 +218,6 @@ impl Net {
             {
                 *timer = next;
                 self.schedule(next, Event::Timer(index, at_server));
-            } else if side.next_timer().is_some_and(|next| next > *timer) {
-                // The earlier one fires in vain and finds the later.
             }
         }
     }
@@ -313,10 +313,6 @@ impl Peer {
         }
         assert_eq!(self.server.delivered_bytes(), edge - 1, "the receiver invented or lost data");
     }
-}
-
-fn peer_iss(_: &Peer) -> u32 {
-    0
 }
 
 /// Ethernet without preamble: 14 bytes, IPv4 20, TCP 20, options.

@@ -47,4 +47,12 @@ impl<B: Body> Element<B> for Line<B> {
     fn latency_min(&self) -> Nanos {
         self.delay
     }
+
+    fn constant_delay(&self) -> Option<Nanos> {
+        Some(self.delay)
+    }
+
+    fn is_logging(&self) -> bool {
+        false
+    }
 }

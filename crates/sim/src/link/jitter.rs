@@ -96,6 +96,10 @@ impl<B: Body> Element<B> for Wait<B> {
     fn next(&self) -> Option<Nanos> {
         self.waiting.first_key_value().map(|((due, _), _)| *due)
     }
+
+    fn is_logging(&self) -> bool {
+        false
+    }
 }
 
 fn yes() -> bool {

@@ -12,6 +12,7 @@ mod server;
 
 use crate::packet::Packet;
 use crate::random::Random;
+use crate::registry::registry;
 use event::{Backlog, Event};
 use tcpwhy_core::units::Nanos;
 
@@ -25,7 +26,8 @@ pub trait Element<B>: Send {
     /// A packet arrives. `now` never runs backwards.
     fn push(&mut self, now: Nanos, packet: Packet<B>);
 
-    /// The next packet that left by `now`, with the time at which it left.
+    /// The next packet that left by `now`, with the time at which it left. `now` may lie before the
+    /// last push: whoever needs a packet only later asks for it later.
     fn pop(&mut self, now: Nanos) -> Option<(Nanos, Packet<B>)>;
 
     /// When `pop` may next have a packet, never later than it will; `None` while nothing is under
@@ -35,6 +37,16 @@ pub trait Element<B>: Send {
     /// A lower bound of the time from `push` to `pop`, the same for every packet.
     fn latency_min(&self) -> Nanos {
         Nanos(0)
+    }
+
+    /// The time after which every packet leaves, for an element that does nothing else.
+    fn constant_delay(&self) -> Option<Nanos> {
+        None
+    }
+
+    /// Whether it ever has something to [`Element::drain`].
+    fn is_logging(&self) -> bool {
+        true
     }
 
     /// Moves what happened since the last call to the end of `into`, in the order of time.
@@ -64,55 +76,6 @@ pub trait Settings: Clone + serde::de::DeserializeOwned {
     /// An element with these settings. All its randomness comes from `random`.
     fn build<B: Body>(&self, random: Random) -> Box<dyn Element<B>>;
 }
-
-/// An entry of a registry.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// The name in scenario files.
-    pub name: &'static str,
-    /// What it does, in a sentence.
-    pub doc: &'static str,
-    /// Settings in TOML that show what it can do.
-    pub examples: &'static [&'static str],
-}
-
-/// Declares the modules of a folder and everything that is derived from their list.
-macro_rules! registry {
-    ($(#[$meta:meta])* $registry:ident, $settings:path {
-        $($name:literal, $module:ident :: $type:ident, $doc:literal;)+
-    }) => {
-        $(mod $module;)+
-        $(pub use $module::$type;)+
-
-        $(#[$meta])*
-        #[derive(Clone, Debug, serde::Deserialize)]
-        pub enum $registry {
-            $(#[doc = $doc] #[serde(rename = $name)] $type($module::$type),)+
-        }
-
-        impl $registry {
-            /// Every entry, in the order of the documentation.
-            pub const ENTRIES: &'static [$crate::link::Entry] = &[$($crate::link::Entry {
-                name: $name,
-                doc: $doc,
-                examples: <$module::$type as $settings>::EXAMPLES,
-            },)+];
-
-            /// The name in scenario files.
-            pub fn name(&self) -> &'static str {
-                match self { $($registry::$type(_) => $name,)+ }
-            }
-        }
-
-        /// Runs `$body` with the settings of whichever entry it is.
-        macro_rules! with_settings {
-            ($self:expr, $inner:ident => $body:expr) => {
-                match $self { $($registry::$type($inner) => $body,)+ }
-            };
-        }
-    };
-}
-pub(crate) use registry;
 
 registry! {
     /// The settings of any element: a table with one key, its name.

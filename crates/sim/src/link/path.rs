@@ -17,10 +17,16 @@ pub struct Path<B> {
 
 struct Stage<B> {
     element: Box<dyn Element<B>>,
+    /// Position on the path as its settings have it.
+    position: usize,
     /// `element.next()` after the last call to it.
     next: Option<Nanos>,
-    /// The least time that a packet takes through the elements behind.
+    /// The constant delay behind the element. No packet needs to be moved for that: it is asked for
+    /// later.
+    after: Nanos,
+    /// The least time that a packet takes from leaving the element to the end of the path.
     rest_min: Nanos,
+    is_logging: bool,
 }
 
 impl<B: Body> Path<B> {
@@ -35,22 +41,34 @@ impl<B: Body> Path<B> {
 
     /// A path of elements that are already built.
     pub fn of(elements: Vec<Box<dyn Element<B>>>) -> Path<B> {
-        let mut rest_min = Nanos(0);
         let mut stages: Vec<Stage<B>> = Vec::with_capacity(elements.len());
-        for element in elements.into_iter().rev() {
-            let latency = element.latency_min();
-            stages.push(Stage { element, next: None, rest_min });
-            rest_min += latency;
+        for (position, element) in elements.into_iter().enumerate() {
+            match (element.constant_delay(), stages.last_mut()) {
+                (Some(delay), Some(before)) => before.after += delay,
+                _ => stages.push(Stage {
+                    position,
+                    next: None,
+                    after: Nanos(0),
+                    rest_min: Nanos(0),
+                    is_logging: element.is_logging(),
+                    element,
+                }),
+            }
         }
-        stages.reverse();
+        let mut rest_min = Nanos(0);
+        for stage in stages.iter_mut().rev() {
+            rest_min += stage.after;
+            stage.rest_min = rest_min;
+            rest_min += stage.element.latency_min();
+        }
         Path { stages }
     }
 
     /// What waits at `now` at every element that has a queue, with the element's position.
     pub fn backlogs(&mut self, now: Nanos) -> impl Iterator<Item = (usize, Backlog)> + '_ {
         self.sweep(now);
-        let stages = self.stages.iter_mut().enumerate();
-        stages.filter_map(move |(i, stage)| Some((i, stage.element.backlog(now)?)))
+        let stages = self.stages.iter_mut();
+        stages.filter_map(move |stage| Some((stage.position, stage.element.backlog(now)?)))
     }
 
     /// Moves packets up to `now` towards the last element.
@@ -58,11 +76,11 @@ impl<B: Body> Path<B> {
         for i in 1..self.stages.len() {
             let (before, behind) = self.stages.split_at_mut(i);
             let (from, to) = (&mut before[i - 1], &mut behind[0]);
-            if from.next.is_none_or(|next| next > now) {
+            if from.next.is_none_or(|next| next + from.after > now) {
                 continue;
             }
-            while let Some((left, packet)) = from.element.pop(now) {
-                to.element.push(left, packet);
+            while let Some((left, packet)) = from.element.pop(now - from.after) {
+                to.element.push(left + from.after, packet);
             }
             from.next = from.element.next();
             to.next = to.element.next();
@@ -80,12 +98,12 @@ impl<B: Body> Element<B> for Path<B> {
     fn pop(&mut self, now: Nanos) -> Option<(Nanos, Packet<B>)> {
         self.sweep(now);
         let last = self.stages.last_mut()?;
-        if last.next.is_none_or(|next| next > now) {
+        if last.next.is_none_or(|next| next + last.after > now) {
             return None;
         }
-        let popped = last.element.pop(now);
+        let popped = last.element.pop(now - last.after);
         last.next = last.element.next();
-        popped
+        popped.map(|(left, packet)| (left + last.after, packet))
     }
 
     fn next(&self) -> Option<Nanos> {
@@ -98,11 +116,11 @@ impl<B: Body> Element<B> for Path<B> {
 
     fn drain(&mut self, into: &mut Vec<Event>) {
         let begin = into.len();
-        for (i, stage) in self.stages.iter_mut().enumerate() {
+        for stage in self.stages.iter_mut().filter(|stage| stage.is_logging) {
             let mine = into.len();
             stage.element.drain(into);
             for event in &mut into[mine..] {
-                event.element = i as u16;
+                event.element = stage.position as u16;
             }
         }
         if self.stages.len() > 1 && into.len() > begin + 1 {

@@ -43,7 +43,8 @@ impl<B: Body, S: Service> Server<B, S> {
         while let Some((end, _)) = self.serving
             && end <= now
         {
-            self.done.extend(self.serving.take());
+            let left = self.serving.take().expect("it was just seen");
+            self.done.push_back(left);
             self.start(end);
         }
     }
@@ -76,8 +77,12 @@ impl<B: Body, S: Service> Element<B> for Server<B, S> {
     }
 
     fn pop(&mut self, now: Nanos) -> Option<(Nanos, Packet<B>)> {
-        self.advance(now);
-        self.done.pop_front()
+        if let Some((left, _)) = self.done.front() {
+            return (*left <= now).then(|| self.done.pop_front()).flatten();
+        }
+        let (end, packet) = self.serving.take_if(|(end, _)| *end <= now)?;
+        self.start(end);
+        Some((end, packet))
     }
 
     fn next(&self) -> Option<Nanos> {

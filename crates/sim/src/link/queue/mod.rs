@@ -2,10 +2,11 @@
 //!
 //! A discipline is one file here and one line in the registry below.
 
+use super::Body;
 use super::event::{Action, Events};
-use super::{Body, registry};
 use crate::packet::{Ecn, Packet};
 use crate::random::Random;
+use crate::registry::registry;
 use std::collections::VecDeque;
 use tcpwhy_core::units::Nanos;
 

@@ -94,9 +94,19 @@ impl Connection {
         is_ours
     }
 
-    /// Our SYN arrived only in part of its way: the peer's SYN came again.
+    /// Whether the peer's SYN arrives again while we wait for the answer to ours.
     pub(super) fn repeats_syn(&self, header: &TcpHeader) -> bool {
         self.state == State::SynReceived && header.flags & flags::SYN != 0 && header.seq == self.irs
+    }
+
+    /// The peer's SYN again: with our SYN acknowledged both had opened at once; without, our answer
+    /// was lost.
+    pub(super) fn arrives_again(&mut self, now: Nanos, header: &TcpHeader) {
+        if self.completes_handshake(now, header) {
+            self.receiver.acknowledge_now();
+        } else {
+            self.handshake.is_due = true;
+        }
     }
 
     fn take_syn(&mut self, header: &TcpHeader) {

@@ -21,7 +21,7 @@ impl Connection {
     fn arrives_synchronized(&mut self, now: Nanos, header: &TcpHeader, ecn: Ecn) {
         self.keep_alive.on_segment(now, self.config.keep_alive);
         if self.repeats_syn(header) {
-            self.handshake.is_due = true;
+            self.arrives_again(now, header);
             return;
         }
         let seq = widen(self.receiver.nxt, header.seq, self.irs);

@@ -115,6 +115,10 @@ impl Receiver {
     /// The peer's SYN arrived; data starts after it.
     pub fn on_syn(&mut self) {
         self.nxt = super::sender::FIRST_BYTE;
+        if self.edge > 0 {
+            // Our SYN advertised a window before the peer's position was known.
+            self.edge += self.nxt;
+        }
         self.last_ack = self.nxt;
     }
 

@@ -19,7 +19,10 @@ impl Sender {
         let is_first = self.recovery.timed_out_una != Some(self.board.una);
         let was_open = self.recovery.phase == Phase::Open;
         let mut path = self.path(now);
-        path.flight_size -= self.recovery.limited_bytes.min(path.flight_size);
+        // What duplicate acknowledgements say has arrived is not in flight any more: ssthresh falls
+        // with what is, as in ns-3, or a timeout in fast recovery would raise it.
+        let arrived = self.recovery.inflation.max(0) as u64 + self.recovery.limited_bytes;
+        path.flight_size = path.flight_size.saturating_sub(arrived);
         self.mark_lost_at_timeout(now);
         path.pipe = self.board.pipe();
         path.lost = self.rate.lost;

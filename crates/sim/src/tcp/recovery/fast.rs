@@ -1,7 +1,7 @@
 //! Fast retransmit and fast recovery: how they begin, go on, and end.
 
 use super::super::ack::Delivery;
-use super::super::config::Variant;
+use super::super::config::{ThirdDuplicate, Variant};
 use super::super::sender::Sender;
 use super::undo::FrtoVerdict;
 use super::{DUP_THRESH, Phase};
@@ -57,14 +57,19 @@ impl Sender {
             self.recovery.recover = self.board.nxt;
             return;
         }
+        let mut inflation = u64::from(DUP_THRESH) * self.mss;
+        let is_selective = self.recovery.variant.is_selective();
+        if !is_selective && self.config.third_duplicate == ThirdDuplicate::OneLeft {
+            inflation = self.mss;
+            path.flight_size -= self.mss.min(path.flight_size);
+        }
         self.cc.enter_recovery(&path);
-        let inflation = u64::from(DUP_THRESH) * self.mss;
         let recovery = &mut self.recovery;
         recovery.phase = Phase::Recovery;
         recovery.recover = self.board.nxt;
         recovery.partial_acks = 0;
         recovery.rescued = false;
-        recovery.inflation = if recovery.variant.is_selective() { 0 } else { inflation as i64 };
+        recovery.inflation = if is_selective { 0 } else { inflation as i64 };
         // RFC 9937 section 6: FlightSize, without what was sacked before this acknowledgement.
         let flight = self.board.flight_size() + delivery.acked;
         let sacked_before = self.board.sacked_bytes() - delivery.newly_sacked;

@@ -32,8 +32,10 @@ pub struct Config {
     pub ecn: bool,
     /// The retransmission timer.
     pub rto: RtoConfig,
-    /// What the third duplicate acknowledgement is taken for without SACK.
-    pub third_duplicate: ThirdDuplicate,
+    /// Whether ssthresh without SACK is half of FlightSize less one segment, the one that the
+    /// third duplicate ACK reports to have left the network. RFC 5681 section 3.1 takes FlightSize
+    /// whole; ns-3, on whose tables the study's reference case rests, takes one segment off.
+    pub ssthresh_without_departed: bool,
     /// Limited transmit (RFC 3042).
     pub limited_transmit: bool,
     /// Proportional rate reduction (RFC 9937) in SACK-based recovery; without it, RFC 6675's pipe
@@ -106,18 +108,6 @@ impl Variant {
     pub fn is_selective(self) -> bool {
         matches!(self, Variant::Sack | Variant::Rack)
     }
-}
-
-/// What the third duplicate acknowledgement is taken for without SACK, when fast recovery begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ThirdDuplicate {
-    /// Three segments have left the network (RFC 5681 section 3.2 step 3): ssthresh is half of
-    /// FlightSize, cwnd is inflated by three segments.
-    ThreeLeft,
-    /// One segment has left and the first one is lost, as ns-3 counts, on whose tables the study's
-    /// reference case rests: ssthresh is half of FlightSize less one segment, and the inflation
-    /// begins at one segment.
-    OneLeft,
 }
 
 /// What happens to a segment smaller than the MSS at the end of what was written.
@@ -197,7 +187,7 @@ impl Default for Config {
             window_scale: Some(None),
             ecn: false,
             rto: RtoConfig::default(),
-            third_duplicate: ThirdDuplicate::ThreeLeft,
+            ssthresh_without_departed: false,
             limited_transmit: true,
             prr: true,
             frto: true,
@@ -243,7 +233,7 @@ impl Config {
                 tick: None,
                 backoff_reset: BackoffReset::AnyAck,
             },
-            third_duplicate: ThirdDuplicate::OneLeft,
+            ssthresh_without_departed: true,
             limited_transmit: false,
             prr: false,
             frto: false,

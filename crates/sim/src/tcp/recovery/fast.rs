@@ -1,7 +1,7 @@
 //! Fast retransmit and fast recovery: how they begin, go on, and end.
 
 use super::super::ack::Delivery;
-use super::super::config::{ThirdDuplicate, Variant};
+use super::super::config::Variant;
 use super::super::sender::Sender;
 use super::undo::FrtoVerdict;
 use super::{DUP_THRESH, Phase};
@@ -57,13 +57,12 @@ impl Sender {
             self.recovery.recover = self.board.nxt;
             return;
         }
-        let mut inflation = u64::from(DUP_THRESH) * self.mss;
         let is_selective = self.recovery.variant.is_selective();
-        if !is_selective && self.config.third_duplicate == ThirdDuplicate::OneLeft {
-            inflation = self.mss;
+        if !is_selective && self.config.ssthresh_without_departed {
             path.flight_size -= self.mss.min(path.flight_size);
         }
         self.cc.enter_recovery(&path);
+        let inflation = u64::from(DUP_THRESH) * self.mss;
         let recovery = &mut self.recovery;
         recovery.phase = Phase::Recovery;
         recovery.recover = self.board.nxt;

@@ -9,7 +9,7 @@ use tcpwhy_core::units::Nanos;
 use tcpwhy_sim::cc;
 use tcpwhy_sim::endpoint::Endpoint;
 use tcpwhy_sim::tcp::Config;
-use tcpwhy_sim::tcp::config::{Buffer, Variant};
+use tcpwhy_sim::tcp::config::Buffer;
 
 const MSS: u64 = 1_000;
 

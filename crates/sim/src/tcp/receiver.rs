@@ -232,11 +232,16 @@ impl Receiver {
         }
     }
 
+    /// Whether there is anything for a SACK option to report.
+    fn has_blocks(&self) -> bool {
+        self.sack.is_enabled && (self.sack.duplicate.is_some() || !self.out_of_order.is_empty())
+    }
+
     /// The blocks for the next acknowledgement, with `irs` as their origin: RFC 2018 section 4, a
     /// duplicate first (RFC 2883 section 4), then the block that changed last.
     pub fn sack_blocks(&self, irs: Seq) -> SackBlocks {
         let mut blocks = SackBlocks::default();
-        if !self.sack.is_enabled {
+        if !self.has_blocks() {
             return blocks;
         }
         let duplicates = usize::from(self.sack.duplicate.is_some());

@@ -183,7 +183,7 @@ impl Sender {
         rtt: Option<Nanos>,
         syn_lost: bool,
     ) {
-        let offered = u64::from(self.config.mss.min(settled.peer_mss));
+        let offered = u64::from(self.config.mss.min(settled.peer_mss)).max(LEAST_MSS);
         self.mss = offered - if settled.timestamps { TIMESTAMPS_BYTES } else { 0 };
         if self.recovery.variant.is_selective() && !settled.sack {
             self.recovery = Recovery::new(Variant::NewReno);
@@ -276,7 +276,7 @@ fn settings(config: &Config, settled: &Negotiated, mss: u64) -> Settings {
         mss,
         initial_window: u64::from(config.initial_window_segs) * mss,
         initial_ssthresh: config.initial_ssthresh_bytes,
-        has_selective_acks: settled.sack,
+        has_selective_acks: settled.sack && config.recovery.is_selective(),
         is_paced: config.pacing != Pacing::Off,
         seed: config.seed,
     }
@@ -284,5 +284,8 @@ fn settings(config: &Config, settled: &Negotiated, mss: u64) -> Settings {
 
 /// Offset of the first payload byte from the initial sequence number, which the SYN takes.
 pub const FIRST_BYTE: u64 = 1;
+/// A smaller MSS is not believed: options must leave room for payload (Linux's `tcp_min_snd_mss`
+/// is 48).
+const LEAST_MSS: u64 = 64;
 /// The timestamps option with its padding (RFC 7323 appendix A).
 pub const TIMESTAMPS_BYTES: u64 = 12;

@@ -2,6 +2,7 @@
 
 #![expect(dead_code, reason = "each test binary uses its part")]
 
+pub mod golden;
 pub mod net;
 pub mod script;
 mod settings;

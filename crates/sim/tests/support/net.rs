@@ -21,6 +21,10 @@ pub struct Pipe {
     pub queue: usize,
     /// Loss probability.
     pub loss: f64,
+    /// Every so-manieth packet is lost; 0 for none.
+    pub drop_every: u64,
+    /// These packets are lost, by their number from 1.
+    pub drop_at: Vec<u64>,
     /// Probability that a packet takes `detour` longer.
     pub reorder: f64,
     /// How much longer.
@@ -39,6 +43,8 @@ impl Pipe {
             delay,
             queue,
             loss: 0.0,
+            drop_every: 0,
+            drop_at: Vec::new(),
             reorder: 0.0,
             detour: Nanos(0),
             duplicate: 0.0,
@@ -88,6 +94,7 @@ pub struct Net {
     pub drops: u64,
     pipes: [Pipe; 2],
     waiting: [VecDeque<(usize, usize)>; 2],
+    carried: [u64; 2],
     busy: [bool; 2],
     heap: BinaryHeap<Reverse<(Nanos, u64, Event)>>,
     order: u64,
@@ -107,6 +114,7 @@ impl Net {
             drops: 0,
             pipes,
             waiting: Default::default(),
+            carried: [0; 2],
             busy: [false; 2],
             heap: BinaryHeap::new(),
             order: 0,
@@ -262,14 +270,19 @@ impl Net {
     }
 
     fn deliver(&mut self, index: usize, backward: bool, packet: usize) {
-        let pipe = self.pipes[usize::from(backward)].clone();
-        if self.chance(pipe.loss) {
+        let direction = usize::from(backward);
+        self.carried[direction] += 1;
+        let number = self.carried[direction];
+        let Pipe { loss, reorder, delay, detour, drop_every, .. } = self.pipes[direction];
+        let is_listed = self.pipes[direction].drop_at.contains(&number)
+            || (drop_every > 0 && number.is_multiple_of(drop_every));
+        if self.chance(loss) || is_listed {
             self.drops += 1;
             self.free.push(packet);
             return;
         }
-        let detour = if self.chance(pipe.reorder) { pipe.detour } else { Nanos(0) };
-        self.schedule(self.now + pipe.delay + detour, Event::Arrival(index, !backward, packet));
+        let detour = if self.chance(reorder) { detour } else { Nanos(0) };
+        self.schedule(self.now + delay + detour, Event::Arrival(index, !backward, packet));
     }
 
     fn service(&self, direction: usize, packet: usize) -> Nanos {

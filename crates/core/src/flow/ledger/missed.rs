@@ -27,7 +27,8 @@ impl Missed {
             let (low, high) = (from.max(start), to.min(end));
             if low < high {
                 found += high - low;
-                // What is left on the far side; both sides are left only of a segment in the middle.
+                // What is left on the far side; both sides are left only of a segment in the
+                // middle.
                 self.ranges[at] = (from, low);
                 self.add(high, to);
             }

@@ -305,8 +305,8 @@ impl Ledger {
         }
     }
 
-    /// A segment below what is acknowledged. Bytes that the capture had missed, or that lie before the
-    /// first one it saw, are unique all the same: it has the acknowledgement before the data.
+    /// A segment below what is acknowledged. Bytes that the capture had missed, or that lie before
+    /// the first one it saw, are unique all the same: it has the acknowledgement before the data.
     fn already_acknowledged(&mut self, start: u64, end: u64, frame: u64, entry: &Entry) -> Filed {
         let fresh = end.saturating_sub(self.next.max(start));
         if fresh > 0 {

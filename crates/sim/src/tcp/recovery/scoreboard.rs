@@ -376,3 +376,6 @@ impl Scoreboard {
         self.segments.partition_point(|segment| segment.end() <= position)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,6 +16,8 @@ columns! {
     pub struct TruthRow / TruthRowBuilder {
         /// Number of the flow in the scenario, from 0.
         flow: u32,
+        /// `forward` for the sender at the start of the flow's path, `backward` for the other.
+        side: &'static str,
         /// `orig` when this side opened the connection, else `resp`.
         direction: &'static str,
         /// Address of the sender.
@@ -82,7 +84,7 @@ columns! {
         /// Number of the flow in the scenario; behind the flows the UDP sources.
         flow: u32,
         /// `forward` along the path of the flow, or `backward`.
-        direction: &'static str,
+        side: &'static str,
         /// Length of the packet as the link counts it.
         wire_bytes: u32,
     }
@@ -204,6 +206,7 @@ impl Truth {
         let Snapshot { limit, phase, .. } = span.state;
         self.spans.push(TruthRow {
             flow: name.half as u32 / 2,
+            side: if name.half.is_multiple_of(2) { "forward" } else { "backward" },
             direction: if name.is_opener { "orig" } else { "resp" },
             src: name.addresses.src.ip(),
             src_port: name.addresses.src.port,
@@ -244,7 +247,7 @@ impl Truth {
             reason: event.reason,
             packet: event.packet,
             flow: if is_udp { event.flow - flows } else { event.flow / 2 },
-            direction: if is_udp || event.flow.is_multiple_of(2) { "forward" } else { "backward" },
+            side: if is_udp || event.flow.is_multiple_of(2) { "forward" } else { "backward" },
             wire_bytes: event.wire_bytes,
         });
     }

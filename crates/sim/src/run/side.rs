@@ -1,6 +1,7 @@
 //! One end of a connection in the loop: what arrives, what the program does, what leaves.
 
 use super::*;
+use crate::endpoint::Limit;
 use crate::truth::{Name, Waiting};
 
 /// An endpoint with its program and its network card.
@@ -156,9 +157,13 @@ impl<E: Endpoint> Simulation<E> {
         let (now, side) = (self.now, &self.sides[half]);
         let state = side.endpoint.snapshot(now);
         let Some(truth) = &mut self.truth else { return };
+        let name = side.name(half, self.routes[half].addresses);
         // A side that only acknowledges is not limited by anything.
-        let speaks = state.data_segments > 0 || side.is_opener;
-        if !speaks || !truth.is_new_span(now, half, &state) {
+        if state.data_segments == 0 && state.limit != Limit::Handshake {
+            truth.end_span(now, name);
+            return;
+        }
+        if !truth.is_new_span(now, half, &state) {
             return;
         }
         let mut waits =
@@ -169,6 +174,6 @@ impl<E: Endpoint> Simulation<E> {
                 waits.bytes += backlog.bytes;
             }
         }
-        truth.begin_span(now, side.name(half, self.routes[half].addresses), state, waits);
+        truth.begin_span(now, name, state, waits);
     }
 }

@@ -32,6 +32,10 @@ pub struct Config {
     pub ecn: bool,
     /// The retransmission timer.
     pub rto: RtoConfig,
+    /// Whether ssthresh without SACK is half of FlightSize less one segment, the one that the
+    /// third duplicate ACK reports to have left the network. RFC 5681 section 3.1 takes FlightSize
+    /// whole; ns-3, on whose tables the study's reference case rests, takes one segment off.
+    pub ssthresh_without_departed: bool,
     /// Limited transmit (RFC 3042).
     pub limited_transmit: bool,
     /// Proportional rate reduction (RFC 9937) in SACK-based recovery; without it, RFC 6675's pipe
@@ -183,6 +187,7 @@ impl Default for Config {
             window_scale: Some(None),
             ecn: false,
             rto: RtoConfig::default(),
+            ssthresh_without_departed: false,
             limited_transmit: true,
             prr: true,
             frto: true,
@@ -228,6 +233,7 @@ impl Config {
                 tick: None,
                 backoff_reset: BackoffReset::AnyAck,
             },
+            ssthresh_without_departed: true,
             limited_transmit: false,
             prr: false,
             frto: false,

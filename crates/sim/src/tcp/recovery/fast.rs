@@ -57,6 +57,10 @@ impl Sender {
             self.recovery.recover = self.board.nxt;
             return;
         }
+        let is_selective = self.recovery.variant.is_selective();
+        if !is_selective && self.config.ssthresh_without_departed {
+            path.flight_size -= self.mss.min(path.flight_size);
+        }
         self.cc.enter_recovery(&path);
         let inflation = u64::from(DUP_THRESH) * self.mss;
         let recovery = &mut self.recovery;
@@ -64,7 +68,7 @@ impl Sender {
         recovery.recover = self.board.nxt;
         recovery.partial_acks = 0;
         recovery.rescued = false;
-        recovery.inflation = if recovery.variant.is_selective() { 0 } else { inflation as i64 };
+        recovery.inflation = if is_selective { 0 } else { inflation as i64 };
         // RFC 9937 section 6: FlightSize, without what was sacked before this acknowledgement.
         let flight = self.board.flight_size() + delivery.acked;
         let sacked_before = self.board.sacked_bytes() - delivery.newly_sacked;

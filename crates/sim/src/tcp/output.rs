@@ -22,9 +22,9 @@ impl Connection {
             return None;
         }
         if self.state.may_send() {
-            let blocks = self.receiver.sack_blocks(self.irs);
-            match self.sender.depart(now, option_bytes(&blocks)) {
-                Ok(departure) => return Some(self.data_segment(now, &departure, blocks)),
+            let (receiver, irs) = (&self.receiver, self.irs);
+            match self.sender.depart(now, || option_bytes(&receiver.sack_blocks(irs))) {
+                Ok(departure) => return Some(self.data_segment(now, &departure)),
                 Err(blocked) => self.sender.note_blocked(now, blocked),
             }
         }
@@ -38,10 +38,12 @@ impl Connection {
         Some(Outgoing { header, ecn: Ecn::NotEct, kind })
     }
 
-    fn data_segment(&mut self, now: Nanos, departure: &Departure, blocks: SackBlocks) -> Outgoing {
-        let is_new = departure.cwr || matches!(departure.kind, Kind::New | Kind::Tlp);
-        // What was cut to leave room for SACK blocks has it; a retransmission was cut earlier.
-        let blocks = if is_new { blocks } else { SackBlocks::default() };
+    fn data_segment(&mut self, now: Nanos, departure: &Departure) -> Outgoing {
+        // New data was cut to leave room for SACK blocks; a retransmission was cut earlier.
+        let blocks = match departure.kind {
+            Kind::New => self.receiver.sack_blocks(self.irs),
+            _ => SackBlocks::default(),
+        };
         let mut bits = 0;
         bits |= if departure.is_last && departure.payload > 0 { flags::PSH } else { 0 };
         bits |= if departure.cwr { flags::CWR } else { 0 };

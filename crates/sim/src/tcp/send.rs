@@ -40,15 +40,19 @@ pub enum Blocked {
 }
 
 impl Sender {
-    /// The next segment to leave at `now`, when the other options of a segment take
-    /// `option_bytes`, or why there is none.
-    pub fn depart(&mut self, now: Nanos, option_bytes: u64) -> Result<Departure, Blocked> {
+    /// The next segment to leave at `now`, or why there is none. `option_bytes` gives what the SACK
+    /// option of a new segment takes.
+    pub fn depart(
+        &mut self,
+        now: Nanos,
+        option_bytes: impl Fn() -> u64,
+    ) -> Result<Departure, Blocked> {
         let departure = self.choose(now, option_bytes)?;
         self.commit(now, &departure);
         Ok(departure)
     }
 
-    fn choose(&mut self, now: Nanos, option_bytes: u64) -> Result<Departure, Blocked> {
+    fn choose(&mut self, now: Nanos, option_bytes: impl Fn() -> u64) -> Result<Departure, Blocked> {
         if self.recovery.force_retransmit {
             match self.board.next_lost() {
                 Some(sent) => return Ok(self.again(&sent, self.recovery_kind())),
@@ -76,13 +80,14 @@ impl Sender {
     }
 
     /// The next new segment that the application, Nagle's algorithm and the receiver allow.
-    fn new_data(&self, option_bytes: u64) -> Result<Departure, Blocked> {
+    fn new_data(&self, option_bytes: impl Fn() -> u64) -> Result<Departure, Blocked> {
         let (nxt, end) = (self.board.nxt, self.buffer.end());
         if nxt > end || (nxt == end && !self.buffer.is_closed()) {
             return Err(Blocked::NothingToSend);
         }
         let unsent = end - nxt;
-        let payload = unsent.min(self.mss.saturating_sub(option_bytes).max(1));
+        let full = self.mss.saturating_sub(option_bytes()).max(1);
+        let payload = unsent.min(full);
         let room = (self.board.una + self.peer_window.bytes).saturating_sub(nxt);
         let is_last = payload == unsent;
         if payload > room && !self.is_worth_sending(room) {
@@ -90,7 +95,7 @@ impl Sender {
         }
         let fits = payload.min(room);
         let fin = is_last && fits == payload && self.buffer.is_closed();
-        if payload < self.mss - option_bytes && is_last && !fin && self.must_wait_for_more() {
+        if payload < full && is_last && !fin && self.must_wait_for_more() {
             return Err(Blocked::Nagle);
         }
         Ok(self.first(fits, fin, Kind::New))
@@ -112,7 +117,7 @@ impl Sender {
 
     /// Whether a new segment could leave if only cwnd and pacing allowed it.
     pub(super) fn can_send_new(&self) -> bool {
-        self.new_data(0).is_ok()
+        self.new_data(|| 0).is_ok()
     }
 
     /// A probe of the window or of the tail, if one is due.
@@ -127,7 +132,7 @@ impl Sender {
         if std::mem::take(&mut self.probe_pending) {
             // RFC 8985 section 7.3: new data if there is some and the receiver has room for it,
             // else the last segment once more.
-            if let Ok(departure) = self.new_data(0) {
+            if let Ok(departure) = self.new_data(|| 0) {
                 return Some(Departure { kind: Kind::Tlp, ..departure });
             }
             let last = *self.board.last()?;

@@ -15,6 +15,8 @@ use tcpwhy_sim::tcp::{Config, Connection};
 pub struct Pipe {
     /// Bottleneck rate in bit/s; 0 is infinite.
     pub rate_bps: u64,
+    /// From these times on it has these rates instead.
+    pub rate_changes: Vec<(Nanos, u64)>,
     /// One-way delay after the bottleneck.
     pub delay: Nanos,
     /// Packets that may wait besides the one in transmission.
@@ -40,6 +42,7 @@ impl Pipe {
     pub fn new(rate_bps: u64, delay: Nanos, queue: usize) -> Pipe {
         Pipe {
             rate_bps,
+            rate_changes: Vec::new(),
             delay,
             queue,
             loss: 0.0,
@@ -286,8 +289,10 @@ impl Net {
     }
 
     fn service(&self, direction: usize, packet: usize) -> Nanos {
-        let bytes = wire_bytes(&self.packets[packet]);
-        Nanos((bytes * 8_000_000_000 / self.pipes[direction].rate_bps) as i64)
+        let pipe = &self.pipes[direction];
+        let changed = pipe.rate_changes.iter().rev().find(|change| change.0 <= self.now);
+        let rate_bps = changed.map_or(pipe.rate_bps, |change| change.1);
+        Nanos((wire_bytes(&self.packets[packet]) * 8_000_000_000 / rate_bps) as i64)
     }
 
     fn chance(&mut self, p: f64) -> bool {

@@ -175,7 +175,7 @@ impl Scoreboard {
         fresh.clear();
         let merged = self.sacked.insert(start, end, |low, high| fresh.push((low, high)));
         for &(low, high) in &fresh {
-            let mut index = self.segments.partition_point(|segment| segment.end() <= low);
+            let mut index = self.index_over(low);
             while let Some(segment) = self.segments.get_mut(index)
                 && segment.start < high
             {
@@ -208,8 +208,7 @@ impl Scoreboard {
             }
         }
         let Some(edge) = edge else { return };
-        let first = self.segments.partition_point(|segment| segment.start < self.lost_edge);
-        for index in first..self.segments.len() {
+        for index in self.index_from(self.lost_edge)..self.segments.len() {
             if self.segments[index].start >= edge {
                 break;
             }
@@ -242,6 +241,10 @@ impl Scoreboard {
         mut lost: impl FnMut(&Sent),
     ) -> Option<Sent> {
         while let Some(&(sent_at, start)) = self.by_time.front() {
+            if start < self.una {
+                self.by_time.pop_front();
+                continue;
+            }
             let current = self.index_of(start).filter(|&index| {
                 let segment = &self.segments[index];
                 segment.sent_at == sent_at && !segment.sacked && !segment.awaits_retransmission()
@@ -298,7 +301,7 @@ impl Scoreboard {
     /// RFC 6675 NextSeg() rule 3: the lowest hole that was neither sent again nor is deemed lost.
     pub fn unmarked_hole(&self) -> Option<Sent> {
         let end = self.sacked.end()?;
-        let first = self.segments.partition_point(|segment| segment.start < self.lost_edge);
+        let first = self.index_from(self.lost_edge);
         let above = self.segments.range(first..).take_while(|segment| segment.start < end);
         above.filter(|s| !s.sacked && !s.lost && s.retransmissions == 0).copied().next()
     }
@@ -345,8 +348,34 @@ impl Scoreboard {
         }
     }
 
+    /// The segment that starts at `start`.
     fn index_of(&self, start: u64) -> Option<usize> {
-        let index = self.segments.partition_point(|segment| segment.start < start);
+        let index = self.index_over(start);
         self.segments.get(index).filter(|segment| segment.start == start).map(|_| index)
     }
+
+    /// The first segment that starts at `start` or later.
+    fn index_from(&self, start: u64) -> usize {
+        let index = self.index_over(start);
+        index + usize::from(self.segments.get(index).is_some_and(|segment| segment.start < start))
+    }
+
+    /// The first segment that ends beyond `position`. Segments nearly always have the same length:
+    /// then the place follows from it, and nothing is searched.
+    fn index_over(&self, position: u64) -> usize {
+        let Some(first) = self.segments.front().filter(|first| first.start <= position) else {
+            return 0;
+        };
+        let guess = ((position - first.start) / u64::from(first.len)) as usize;
+        if let Some(segment) = self.segments.get(guess)
+            && segment.start <= position
+            && position < segment.end()
+        {
+            return guess;
+        }
+        self.segments.partition_point(|segment| segment.end() <= position)
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Measures the reading and analysing path: CPU time per packet, memory, scaling, and peers.
 
-    tools/bench.py [SET…] [--runs 3] [--peers] [--write]
+    tools/bench.py [SET…] [--runs 3] [--peers] [--stored] [--write]
 
 CPU time (user and system, of the whole process) is what counts, since machines are shared; wall
-time is shown only for scaling. Every ratio is between runs of this call, which alternate. The sets
-are made once by the `traffic` example and kept in target/bench. `--write` puts the tables into
+time is shown only for scaling. Every ratio is between runs of one call, which alternate. The sets
+are made once by the `traffic` example and kept in target/bench, and so are the results of each set,
+with the commit that was measured, until it is measured again. `--write` puts the tables into
 docs/performance.md.
 """
 
@@ -21,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,10 @@ import bench_report
 
 ROOT = Path(__file__).parents[1]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+RESULTS = "results.json"
 EXAMPLES = TARGET / "release" / "examples"
-# A tool that takes longer is stopped, and its figure is a lower bound.
-CPU_SECONDS_MAX = 150
+# A program that takes longer is stopped, and its figure is a lower bound.
+CPU_SECONDS_MAX, PEER_CPU_SECONDS_MAX = 300, 60
 
 
 @dataclass(frozen=True)
@@ -61,11 +63,11 @@ MODES = {
     "analyze": ("analyze", "1"),
     "analyze, 2 workers": ("analyze", "2"),
 }
-# Peers and the sets that they can finish; `cat` and tcpdump show the floor.
+# Peers and the sets that they can finish, or nearly; `cat` and tcpdump show the floor.
 PEERS = {
     "cat": ("cat {file}", tuple(SETS)),
     "tcpdump -w /dev/null": ("tcpdump -r {file} -w /dev/null", tuple(SETS)),
-    "tcptrace -l -n -r": ("tcptrace -l -n -r {file}", tuple(SETS)),
+    "tcptrace -l -n -r": ("tcptrace -l -n -r {file}", tuple(SETS)[:5]),
     "tshark -z conv,tcp": ("tshark -n -q -z conv,tcp -r {file}", ("paper-128", "paper-1024")),
 }
 
@@ -76,6 +78,7 @@ class Measured:
 
     packets: int
     flows: int
+    commit: str = ""
     cpu_s: list[float] = field(default_factory=list)
     wall_s: list[float] = field(default_factory=list)
     rss_bytes: int = 0
@@ -91,6 +94,26 @@ class Measured:
 
 
 Results = dict[str, dict[str, Measured]]
+
+
+def stored(cache: Path) -> Results:
+    """The results of every set as they were measured last."""
+    path = cache / RESULTS
+    known = json.loads(path.read_text()) if path.exists() else {}
+    return {
+        name: {program: Measured(**values) for program, values in known[name].items()}
+        for name in SETS
+        if name in known
+    }
+
+
+def store(results: Results, cache: Path) -> None:
+    """Keeps the results."""
+    plain = {
+        name: {program: asdict(measured) for program, measured in by_program.items()}
+        for name, by_program in results.items()
+    }
+    (cache / RESULTS).write_text(json.dumps(plain, indent=1))
 
 
 def build() -> None:
@@ -120,10 +143,10 @@ def generate(traffic: Traffic, cache: Path) -> tuple[Path, dict[str, Any]]:
     return capture, shape
 
 
-def measure(command: list[str], into: Measured) -> None:
+def measure(command: list[str], limit_s: int, into: Measured) -> None:
     """Runs a program once and adds what it used."""
     begin = time.monotonic()
-    limited = ["prlimit", f"--cpu={CPU_SECONDS_MAX}", "--", *command]
+    limited = ["prlimit", f"--cpu={limit_s}", "--", *command]
     with tempfile.TemporaryFile() as words:
         process = subprocess.Popen(limited, stdout=words, stderr=subprocess.DEVNULL)
         _, status, used = os.wait4(process.pid, 0)
@@ -154,15 +177,18 @@ def run_set(traffic: Traffic, options: argparse.Namespace) -> dict[str, Measured
             if traffic.name in sets and shutil.which(command[0]):
                 programs[name] = command
     flows = shape["tcp_flows"]
-    results = {name: Measured(shape["packets"], flows) for name in programs}
+    asked = ["git", "describe", "--always", "--dirty"]
+    commit = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    results = {name: Measured(shape["packets"], flows, commit.strip()) for name in programs}
     warm = Measured(1, 1)
-    measure(["cat", str(capture)], warm)
+    measure(["cat", str(capture)], CPU_SECONDS_MAX, warm)
     for turn in range(options.runs):
         for name, command in programs.items():
             # Peers are slow and only there for the ratio.
             if name in PEERS and name != "cat" and turn and results[name].cpu_s[0] > 5:
                 continue
-            measure(command, results[name])
+            limit_s = PEER_CPU_SECONDS_MAX if name in PEERS else CPU_SECONDS_MAX
+            measure(command, limit_s, results[name])
             print(f"{traffic.name}: {name}: {results[name].cpu_s[-1]:.2f} s CPU", file=sys.stderr)
     return results
 
@@ -174,6 +200,7 @@ def main() -> int:
         "--runs", type=int, default=3, help="runs of each program; the median counts"
     )
     parser.add_argument("--peers", action="store_true", help="also tcptrace, tcpdump and tshark")
+    parser.add_argument("--stored", action="store_true", help="measure nothing, show what is kept")
     parser.add_argument("--write", action="store_true", help="write docs/performance.md")
     parser.add_argument(
         "--cache", type=Path, default=TARGET / "bench", help="where traffic is kept"
@@ -181,9 +208,14 @@ def main() -> int:
     options = parser.parse_args()
     if unknown := [name for name in options.sets if name not in SETS]:
         parser.error(f"unknown set {unknown[0]}; known: {', '.join(SETS)}")
-    build()
-    results: Results = {name: run_set(SETS[name], options) for name in options.sets or SETS}
-    report = bench_report.tables(results, list(MODES), list(PEERS))
+    if not options.stored:
+        build()
+    for name in () if options.stored else options.sets or SETS:
+        measured = run_set(SETS[name], options)
+        results = stored(options.cache)
+        results[name] = measured
+        store(results, options.cache)
+    report = bench_report.tables(stored(options.cache), list(MODES), list(PEERS))
     print(report)
     if options.write:
         bench_report.write(ROOT / "docs" / "performance.md", report)

@@ -24,11 +24,11 @@ def tables(results: Results, modes: list[str], peers: list[str]) -> str:
 
 def cost(results: Results, modes: list[str]) -> str:
     """CPU time per packet: median, and least to most."""
-    head = ["set", "packets", "TCP flows", *(f"{mode} ns" for mode in modes), "budget ns"]
+    head = ["set", "commit", "packets", "TCP flows", *(f"{mode} ns" for mode in modes), "budget ns"]
     rows = []
     for name, by_mode in results.items():
         first = next(iter(by_mode.values()))
-        cells = [name, f"{first.packets:,}", f"{first.flows:,}"]
+        cells = [name, first.commit, f"{first.packets:,}", f"{first.flows:,}"]
         cells += [cell(by_mode.get(mode)) for mode in modes]
         rows.append([*cells, str(BUDGET_NS.get(name, ""))])
     return "CPU time per packet (median, least to most):\n\n" + table(head, rows)

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import packets
+import pyarrow
 import pytest
 
 import tcpwhy
@@ -38,6 +39,28 @@ def test_iteration_gives_tables_and_counters_last(capture):
     assert {table for table, _ in batches} == {"flows", "intervals", "counters"}
     assert batches[-1][0] == "counters"
     assert all(len(batch) > 0 for _, batch in batches)
+
+
+def test_rows_are_read_once_and_not_lost_silently(capture):
+    result = tcpwhy.analyze(capture)
+    list(result)
+    with pytest.raises(tcpwhy.UsageError, match="read before"):
+        list(result)
+    with pytest.raises(tcpwhy.UsageError, match="read before"):
+        result.to_arrow()
+    collected = tcpwhy.analyze(capture)
+    assert len(collected.to_arrow()) == len(collected.to_arrow()) == 2
+
+
+def test_a_batch_can_be_exported_again(capture):
+    """DuckDB asks twice; what was exported before stays valid after the batch is gone."""
+    [(_, batch), *_] = tcpwhy.analyze(capture)
+    copies = [pyarrow.record_batch(batch) for _ in range(3)]
+    expected = len(batch)
+    del batch
+    assert [copy.num_rows for copy in copies] == [expected] * 3
+    assert copies[0].equals(copies[2])
+    copies[0].validate(full=True)
 
 
 def test_conversions_agree(capture):

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import packets
 import pytest
@@ -97,6 +98,27 @@ def test_output_that_cannot_be_written(tcpwhy, capture):
     done = tcpwhy("analyze", capture, "-o", "/nonexistent/folder/f.csv")
     assert done.returncode == 1
     assert done.stderr == "tcpwhy: /nonexistent/folder/f.csv: No such file or directory\n"
+
+
+@pytest.mark.parametrize("format", ["table", "csv", "jsonl", "parquet"])
+def test_a_full_disk_is_said_in_one_line(tcpwhy, capture, format):
+    with Path("/dev/full").open("w") as full:
+        done = tcpwhy(
+            "analyze",
+            capture,
+            "--format",
+            format,
+            stdout=full,
+            capture_output=False,
+            stderr=subprocess.PIPE,
+        )
+    assert (done.returncode, done.stderr) == (1, "tcpwhy: No space left on device\n")
+
+
+def test_a_folder_that_is_gone_is_said_in_one_line(tcpwhy, capture, tmp_path):
+    done = tcpwhy("analyze", capture, "-o", tmp_path / "gone" / "f.parquet")
+    assert done.returncode == 1
+    assert done.stderr == f"tcpwhy: {tmp_path / 'gone'}: no such folder\n"
 
 
 def test_a_misspelt_capture_does_not_cost_earlier_results(tcpwhy, tmp_path):

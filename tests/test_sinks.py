@@ -111,6 +111,9 @@ def test_other_tables_are_lines(batch_of, tmp_path, golden):
     known = {"rtt_mean_ns": 20_500_000, "limitation": "receiver_window"}
     sink.write("intervals", batch_of("intervals", half | first | known, half | first))
     segment = {"frame": 17, "ts_ns": 1_700_000_000_123_456_789, "seq_start": 1, "seq_end": 1449}
-    sink.write("segments", batch_of("segments", segment | {"kind": "new", "flags": "PA"}))
+    sink.write(
+        "segments",
+        batch_of("segments", segment | {"direction": "orig", "kind": "new", "flags": "PA"}),
+    )
     sink.close()
     assert (tmp_path / "t.txt").read_text() == golden("lines.txt")

@@ -10,7 +10,7 @@ import pytest
 
 from tcpwhy import InputError, Store, UsageError
 from tcpwhy import store as store_module
-from tcpwhy.store import Sink, ulid
+from tcpwhy.store import Sink, questions, ulid
 
 DAY = 86400 * 10**9
 SPAN = {"start_ns": 20_000 * DAY, "end_ns": 20_000 * DAY + 10**9, "data_packets": 10}
@@ -60,7 +60,7 @@ def test_flows_of_one_run_may_come_in_several_parts(batch_of, tmp_path, monkeypa
 
 def test_an_empty_store_answers(tmp_path):
     write(tmp_path / "s")
-    for question in Store(tmp_path / "s").questions():
+    for question in questions():
         assert ask(tmp_path / "s", question) == []
 
 
@@ -125,6 +125,27 @@ def test_queries_only_read_and_only_the_store(question, tmp_path):
     write(tmp_path)
     with pytest.raises(UsageError):
         ask(tmp_path, question)
+
+
+def test_a_part_that_cannot_be_written_leaves_nothing(batch_of, tmp_path):
+    sink = Sink(str(tmp_path), ("flows",))
+    (tmp_path / "flows" / "date=2024-10-04").write_text("in the way")
+    sink.write("flows", batch_of("flows", SPAN))
+    with pytest.raises(OSError, match="date=2024-10-04"):
+        sink.close()
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
+def test_errors_of_a_query_are_one_line(tcpwhy, tmp_path):
+    write(tmp_path)
+    (tmp_path / "flows" / "date=2024-01-01").mkdir()
+    for question, code in {"SELECT 'x'::INTEGER": 2, "SELECT": 2, "flows": 0}.items():
+        done = tcpwhy("query", tmp_path, question)
+        assert (done.returncode, done.stderr.count("\n")) == (code, int(code > 0))
+    (tmp_path / "flows" / "date=2024-01-01" / "part-1.parquet").write_text("not Parquet")
+    done = tcpwhy("query", tmp_path, "shares")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.count("\n") == 1
 
 
 def test_what_is_no_store_is_refused(tmp_path):

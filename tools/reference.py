@@ -18,7 +18,7 @@ import click
 
 from tcpwhy import _core
 from tcpwhy.cli import tcpwhy
-from tcpwhy.store import Sink, Store
+from tcpwhy.store import questions
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = "docs/reference"
@@ -109,11 +109,8 @@ def _options(command: click.Command, context: click.Context) -> Iterator[str]:
 
 
 def _questions() -> Iterator[str]:
-    with tempfile.TemporaryDirectory() as folder:
-        Sink(folder, ()).close()
-        questions = Store(folder).questions()
     yield from ["", "| stored question | answers |", "|---|---|"]
-    for name, doc in questions.items():
+    for name, doc in questions().items():
         yield f"| `{name}` | {_cell(doc)} |"
 
 

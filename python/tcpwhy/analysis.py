@@ -99,6 +99,7 @@ class Result:
     def __init__(self, stream: _core.Stream, tables: Iterable[str]) -> None:
         self._stream = stream
         self._batches: dict[str, list[Batch]] | None = None
+        self._iterated = False
         self.tables = tuple(tables)
         """The tables that were asked for; `counters` comes in any case."""
         self.damage: list[InputError] = []
@@ -112,6 +113,9 @@ class Result:
 
     def batches(self) -> Iterator[tuple[str, Batch]]:
         """Give the batches as they come; damage is only noted in `damage`."""
+        if self._iterated:
+            raise UsageError("the rows were read before: collect them first, or analyse again")
+        self._iterated = True
         while True:
             try:
                 item = next(self._stream, None)

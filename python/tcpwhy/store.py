@@ -12,7 +12,8 @@ import json
 import os
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,47 +52,72 @@ class Store:
 
     def connect(self) -> "duckdb.DuckDBPyConnection":
         """Open an in-memory database with the views; it can read the store and nothing else."""
-        import duckdb
-
-        connection = duckdb.connect()
+        connection = _empty()
+        connection.execute("SET parquet_metadata_cache = true")
         for name, _ in _core.schemas():
-            connection.register("empty", Rows(name, []))
-            connection.execute(f"CREATE TABLE no_{name} AS FROM empty")
             files = quoted(str(self.path / name / "*" / "*.parquet"))
             # The empty table brings the columns that an older store lacks, as NULL.
             connection.execute(
+                f"ALTER TABLE {name} RENAME TO no_{name};"
                 f"CREATE VIEW {name} AS FROM read_parquet({files}, hive_partitioning = true,"
                 f" union_by_name = true) UNION ALL BY NAME FROM no_{name}"
             )
-        connection.execute(Path(__file__).with_name("views.sql").read_text("utf-8"))
         connection.execute(f"SET allowed_directories = [{quoted(str(self.path.absolute()))}]")
         connection.execute("SET enable_external_access = false; SET lock_configuration = true")
         return connection
 
-    def questions(self) -> dict[str, str]:
-        """Name the stored questions, each with what it answers."""
-        with self.connect() as connection:
-            views = "SELECT view_name, comment FROM duckdb_views() WHERE comment IS NOT NULL"
-            return dict(connection.execute(f"{views} ORDER BY view_name").fetchall())
-
     def query(self, question: str) -> "duckdb.DuckDBPyRelation":
-        """Ask a stored question or a table by name, or a question of one's own in SQL."""
+        """Ask a stored question or a table by name, or a question of one's own in SQL.
+
+        The answer is computed when it is fetched; `explained` makes errors of that readable.
+        """
         import duckdb
 
         if re.fullmatch(r"\w+", question):
-            known = [*self.questions(), *(name for name, _ in _core.schemas())]
+            known = [*questions(), *(name for name, _ in _core.schemas())]
             if question not in known:
                 raise UsageError(f"no question {question!r}: there are {', '.join(known)}")
             question = f"FROM {question}"
-        try:
+        with explained(self.path):
             statements = duckdb.extract_statements(question)
             if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
                 raise UsageError("a query is one SELECT statement: a store is only read here")
             return self.connect().sql(question)
-        except duckdb.IOException as error:
-            raise InputError(f"{self.path}: {_first_line(error)}") from error
-        except duckdb.Error as error:
-            raise UsageError(_first_line(error)) from error
+
+
+def questions() -> dict[str, str]:
+    """Name the stored questions, each with what it answers."""
+    with _empty() as connection:
+        views = "SELECT view_name, comment FROM duckdb_views() WHERE comment IS NOT NULL"
+        return dict(connection.execute(f"{views} ORDER BY view_name").fetchall())
+
+
+def _empty() -> "duckdb.DuckDBPyConnection":
+    """Open a database with all tables, without rows, and the stored questions about them."""
+    import duckdb
+
+    connection = duckdb.connect()
+    for name, _ in _core.schemas():
+        connection.register("empty", Rows(name, []))
+        connection.execute(f"CREATE TABLE {name} AS FROM empty")
+    connection.unregister("empty")
+    # Here a view costs nothing; over the files of a large store each would open them all.
+    connection.execute(Path(__file__).with_name("views.sql").read_text("utf-8"))
+    return connection
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn what DuckDB says about a store or a question into an error of one line."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        message = str(error).partition("\n")[0]
+        if isinstance(error, duckdb.IOException) or str(path) in message:
+            raise InputError(f"{path}: {message}") from error
+        raise UsageError(message) from error
 
 
 class Sink:
@@ -199,7 +225,3 @@ def _check_format(path: Path) -> None:
     if version > FORMAT:
         message = f"{path}: a store of format {version}, this tcpwhy reads up to {FORMAT}: upgrade"
         raise InputError(message)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]

@@ -18,7 +18,7 @@ def width(stream: TextIO | None) -> int:
     return max(MIN_WIDTH, min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns))
 
 
-MIN_TEXT = 20
+MIN_TEXT = 12
 """Columns to which a text is cut before other columns of a grid are left out."""
 
 

@@ -239,7 +239,7 @@ impl Analyse for Analysis {
     fn end(&mut self, mut flow: Box<Flow>) {
         flow.finish(self.interval);
         self.counters.count(Counter::Flows);
-        let flow_id = flow.id();
+        let flow_id = self.flow_id(&flow);
         let chosen = self.is_chosen(&flow, flow_id);
         let mut judged = false;
         for side in 0..2 {
@@ -272,6 +272,10 @@ impl Analysis {
             frame: 0,
             spare: None,
         }
+    }
+
+    fn flow_id(&self, flow: &Flow) -> u64 {
+        flow.id(self.tunnels.get(&flow.key.tunnel).map(|name| &**name))
     }
 
     fn is_chosen(&self, flow: &Flow, flow_id: u64) -> bool {
@@ -323,7 +327,7 @@ impl Analysis {
     }
 
     fn report_intervals(&mut self, flow: &mut Flow, side: usize) {
-        let flow_id = flow.id();
+        let flow_id = self.flow_id(flow);
         let Some(stretch) = &mut flow.halves[side].stretch else { return };
         let intervals = std::mem::take(&mut stretch.intervals);
         if !self.is_chosen(flow, flow_id) {
@@ -349,7 +353,7 @@ impl Analysis {
         sack: &[(Seq, Seq)],
         filed: &Filed,
     ) {
-        let flow_id = flow.id();
+        let flow_id = self.flow_id(flow);
         if self.is_chosen(flow, flow_id) {
             let ends = report::ends(flow, flow_id, flow::handshake::side(entry));
             let row = report::segment_row(flow, ends, frame, entry, sack, filed);

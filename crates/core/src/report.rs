@@ -129,7 +129,8 @@ pub fn flow_row(
         window_scale_source,
         position: flow.position(side),
         handshake_rtt_ns: flow.handshake_rtt(),
-        rtt_min_ns: half.rtt.min.or(flow.handshake_rtt()),
+        // In a short exchange every other sample holds the time in which a side thought.
+        rtt_min_ns: [half.rtt.min, flow.handshake_rtt()].into_iter().flatten().min(),
         rtt_mean_ns: half.rtt.mean().or(flow.handshake_rtt()),
         rtt_max_ns: half.rtt.max,
         rtt_samples: half.rtt.samples,

@@ -34,7 +34,7 @@ pub enum Ecn {
 }
 
 /// A TCP header as it is on the wire: 32-bit numbers, raw window.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpHeader {
     /// Sequence number.
     pub seq: Seq,
@@ -55,5 +55,72 @@ pub struct TcpHeader {
     /// Timestamps option: tsval, tsecr.
     pub timestamps: Option<(u32, u32)>,
     /// SACK blocks, most recent first; the first may be a DSACK (RFC 2883).
-    pub sack: Vec<(Seq, Seq)>,
+    pub sack: SackBlocks,
+}
+
+/// Up to four SACK blocks: what 40 bytes of TCP options hold (RFC 2018 section 3). It reads like a
+/// slice and lives in the header, so that a segment never allocates.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SackBlocks {
+    blocks: [(Seq, Seq); SackBlocks::MAX],
+    len: u8,
+}
+
+impl SackBlocks {
+    /// The most blocks that fit.
+    pub const MAX: usize = 4;
+
+    /// Appends a block; one that no longer fits is left out, as the option would.
+    pub fn push(&mut self, left: Seq, right: Seq) {
+        if usize::from(self.len) < SackBlocks::MAX {
+            self.blocks[usize::from(self.len)] = (left, right);
+            self.len += 1;
+        }
+    }
+}
+
+impl std::ops::Deref for SackBlocks {
+    type Target = [(Seq, Seq)];
+    fn deref(&self) -> &[(Seq, Seq)] {
+        &self.blocks[..usize::from(self.len)]
+    }
+}
+
+impl PartialEq for SackBlocks {
+    fn eq(&self, other: &SackBlocks) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for SackBlocks {}
+
+impl FromIterator<(Seq, Seq)> for SackBlocks {
+    fn from_iter<I: IntoIterator<Item = (Seq, Seq)>>(blocks: I) -> SackBlocks {
+        let mut list = SackBlocks::default();
+        for (left, right) in blocks {
+            list.push(left, right);
+        }
+        list
+    }
+}
+
+impl<'a> IntoIterator for &'a SackBlocks {
+    type Item = &'a (Seq, Seq);
+    type IntoIter = std::slice::Iter<'a, (Seq, Seq)>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl TcpHeader {
+    /// Length of the header with its options in bytes, padded to 32-bit words
+    /// (RFC 9293 section 3.1, 7323 section 2.2 and 3.2, 2018 section 2 and 3).
+    pub fn header_bytes(&self) -> u32 {
+        let options = self.mss.map_or(0, |_| 4)
+            + self.window_scale.map_or(0, |_| 3)
+            + if self.sack_permitted { 2 } else { 0 }
+            + self.timestamps.map_or(0, |_| 10)
+            + if self.sack.is_empty() { 0 } else { 2 + 8 * self.sack.len() as u32 };
+        20 + options.div_ceil(4) * 4
+    }
 }

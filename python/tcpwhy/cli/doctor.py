@@ -84,7 +84,9 @@ def capabilities() -> Iterator[Finding]:
         if effective >> bit & 1:
             yield Finding(name, f"held: {purpose}")
         else:
-            yield Finding(name, f"not held: no {purpose}", f"run with sudo, or give {name}=ep")
+            python = Path(sys.executable).resolve()
+            remedy = f"run as root, or: setcap {name}=ep {python} (analyze and query need none)"
+            yield Finding(name, f"not held: no {purpose}", remedy)
 
 
 def extras() -> Iterator[Finding]:

@@ -9,7 +9,7 @@ import click
 
 from tcpwhy.files import COPY_OPTIONS, write_file
 from tcpwhy.sinks import output
-from tcpwhy.store import Store
+from tcpwhy.store import Store, explained, questions
 from tcpwhy.terminal import grid, width
 
 if TYPE_CHECKING:
@@ -35,13 +35,14 @@ def command(store: str, question: str | None, format: str, target: str) -> None:
     """
     opened = Store(store)
     if question is None:
-        _print(["question", "answers"], list(opened.questions().items()), "-")
+        _print(["question", "answers"], list(questions().items()), "-")
         return
     answer = opened.query(question)
-    if format == "table":
-        _print(answer.columns, answer.fetchall(), target)
-    else:
-        _write(answer, format, target)
+    with explained(opened.path):
+        if format == "table":
+            _print(answer.columns, answer.fetchall(), target)
+        else:
+            _write(answer, format, target)
 
 
 def _print(names: Sequence[str], rows: Sequence[Sequence[object]], target: str) -> None:

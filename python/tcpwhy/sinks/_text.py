@@ -4,6 +4,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from tcpwhy._core import Batch, Rows
+from tcpwhy.files import copy
 from tcpwhy.sinks import output
 
 
@@ -27,7 +28,7 @@ class TextSink:
         """Append the selection from `batch` in DuckDB's format."""
         self._connection.register("batch", batch)
         # A file in between: COPY to a path truncates it, and Python may own the stream.
-        self._connection.execute(f"COPY ({select}) TO '{self._part}' ({options})")
+        copy(self._connection, select, self._part, options)
         self._file.write(self._part.read_bytes())
         self._file.flush()
 

@@ -25,7 +25,8 @@ _LINES = {
     "periods": f"""SELECT {_TIME}, {_PAIR}, kind, round((end_ns - start_ns) / 1e9, 3) AS s,
         {_VERDICT} FROM batch""",
     "segments": """SELECT frame, strftime(make_timestamp_ns(ts_ns), '%H:%M:%S.%f') AS time,
-        direction AS dir, flags, seq_start, seq_end, ack, rwnd, flight_size AS flight, kind
+        CASE direction WHEN 'orig' THEN '→' ELSE '←' END AS dir, flags, seq_start, seq_end, ack,
+        rwnd, flight_size AS flight, kind
         FROM batch""",
 }
 

@@ -223,6 +223,7 @@ impl Half {
         totals.payload_bytes += u64::from(entry.payload_len);
         totals.unique_bytes += filed.unique_bytes;
         totals.retransmitted_bytes += filed.retransmitted_bytes;
+        totals.missed_bytes -= filed.found_bytes;
         totals.loss_events += u64::from(filed.loss_event);
         totals.rto_events += u64::from(filed.rto_event);
         match filed.kind {

@@ -214,7 +214,7 @@ impl Flow {
 
     /// An identifier that every run over the same packets gives: a hash of the 4-tuple, the tunnel
     /// and the time of the first segment. 63 bits, so that it fits a signed integer everywhere.
-    pub fn id(&self) -> u64 {
+    pub fn id(&self, tunnel: Option<&str>) -> u64 {
         let mut hash = 0xcbf2_9ce4_8422_2325u64;
         let mut mix = |word: u64| {
             hash = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -226,7 +226,8 @@ impl Flow {
             }
             mix(u64::from(endpoint.port));
         }
-        mix(u64::from(self.key.tunnel));
+        // By its name: the index of a tunnel depends on what came before it in the capture.
+        tunnel.iter().flat_map(|name| name.bytes()).for_each(|byte| mix(u64::from(byte)));
         mix(self.start.0 as u64);
         hash >> 1
     }

@@ -75,7 +75,8 @@ impl Mss {
         let mss = self.value();
         if len < mss {
             (0, true)
-        } else if len == mss {
+        } else if len <= mss.max(self.offered.unwrap_or(LARGEST_WITHOUT_OPTION)) {
+            // Not yet learned, but no more than one packet may carry.
             (1, false)
         } else {
             (len / mss, !len.is_multiple_of(mss))

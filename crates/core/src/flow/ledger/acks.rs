@@ -34,6 +34,7 @@ impl Ledger {
             }
             if ack > self.probe_end {
                 acked.missed_bytes = ack - self.next;
+                self.missed.add(self.next, ack);
             }
             self.next = ack;
         }
@@ -52,6 +53,8 @@ impl Ledger {
             }
             if front.hole {
                 acked.missed_bytes += u64::from(front.len);
+                let (start, end) = (front.start, front.end());
+                self.missed.add(start, end);
             } else {
                 clean &= front.sends == 1 && !front.sacked;
                 last = Some(front.first);

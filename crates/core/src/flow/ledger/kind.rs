@@ -56,6 +56,8 @@ pub struct Filed {
     pub unique_bytes: u64,
     /// Bytes sent again, those of which the capture missed the first copy included.
     pub retransmitted_bytes: u64,
+    /// Of the unique bytes, those that were counted as missed before.
+    pub found_bytes: u64,
     /// Whether a loss episode begins here: more than a round trip after the last one.
     pub loss_event: bool,
     /// Whether a retransmission timer expired for it.
@@ -99,6 +101,7 @@ impl Filed {
             kind: Kind::New,
             unique_bytes,
             retransmitted_bytes: 0,
+            found_bytes: 0,
             loss_event: false,
             rto_event: false,
             witness: None,

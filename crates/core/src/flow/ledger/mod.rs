@@ -6,9 +6,11 @@
 
 mod acks;
 mod kind;
+mod missed;
 
 pub use kind::{Acked, Filed, Kind, Path};
 
+use self::missed::Missed;
 use super::entry::Entry;
 use crate::units::Nanos;
 use std::collections::VecDeque;
@@ -22,6 +24,9 @@ pub struct Ledger {
     /// After the highest byte seen.
     next: u64,
     origin: u64,
+    /// The lowest byte seen: below `origin` when the capture begins in disorder.
+    lowest: u64,
+    missed: Missed,
     started: bool,
     duplicate_acks: u32,
     /// After the highest byte selectively acknowledged.
@@ -94,6 +99,7 @@ impl Ledger {
         if !self.started {
             self.started = true;
             self.origin = origin;
+            self.lowest = origin;
             self.una = origin;
             self.next = origin;
         }
@@ -240,7 +246,10 @@ impl Ledger {
             return self.already_acknowledged(start, end, frame, entry);
         }
         let first = self.sent.partition_point(|sent| sent.end() <= above);
-        let (mut seen, mut missing) = (above - start, 0);
+        // Before the first byte that was seen, nothing was seen.
+        let before = self.lowest.saturating_sub(start).min(above - start);
+        self.lowest = self.lowest.min(start);
+        let (mut seen, mut missing) = (above - start - before, 0);
         let (mut witness, mut opener, mut highest) = (None, None, false);
         let mut previous_send = None;
         for index in first..self.sent.len() {
@@ -267,8 +276,8 @@ impl Ledger {
         if missing > 0 {
             self.fill(above, known_end, frame, entry);
         }
-        let fresh = end - known_end;
-        if fresh > 0 {
+        let fresh = end - known_end + before;
+        if end > known_end {
             self.append(known_end, end, frame, entry);
         }
         if seen == 0 {
@@ -288,23 +297,30 @@ impl Ledger {
         let (kind, rto_event) = self.repair(start, previous_send, highest, entry, path);
         Filed {
             kind,
-            unique_bytes: missing + fresh,
             retransmitted_bytes: seen + missing,
             loss_event: self.is_loss_event(entry.ts, path),
             rto_event,
             witness,
+            ..Filed::new(missing + fresh)
         }
     }
 
+    /// A segment below what is acknowledged. Bytes that the capture had missed, or that lie before
+    /// the first one it saw, are unique all the same: it has the acknowledgement before the data.
     fn already_acknowledged(&mut self, start: u64, end: u64, frame: u64, entry: &Entry) -> Filed {
         let fresh = end.saturating_sub(self.next.max(start));
         if fresh > 0 {
             self.append(end - fresh, end, frame, entry);
         }
+        let found = self.missed.find(start, end);
+        let before = self.lowest.saturating_sub(start).min(end - start);
+        self.lowest = self.lowest.min(start);
+        let again = end - start - fresh;
         Filed {
-            kind: Kind::Spurious,
-            retransmitted_bytes: end - start - fresh,
-            ..Filed::new(fresh)
+            kind: if found + before < again { Kind::Spurious } else { Kind::Reordered },
+            retransmitted_bytes: again - found - before,
+            found_bytes: found,
+            ..Filed::new(fresh + found + before)
         }
     }
 

@@ -1,0 +1,305 @@
+//! The study "The Effect of TCP's Adaptivity on the Throughput": TCP and a UDP source of periodic
+//! rate share a link, and at some frequencies TCP gets far less than what UDP leaves.
+//!
+//! ```text
+//! S --(rate, delay, buffer)--> R --(rate, delay, buffer)--> D
+//! U --(rate, delay, buffer)--> R
+//! ```
+
+use crate::link::event::Backlog;
+use crate::link::queue::{DropTail, Queues};
+use crate::link::{Delay, Elements, FixedRate};
+use crate::parameter::{Count, Milliseconds, Positive, Rate};
+use crate::random::Random;
+use crate::run::{End, Flow, Simulation, UdpSource};
+use crate::source::reader::Readers;
+use crate::source::udp::{Sine, UdpSources};
+use crate::source::{Bulk, Workloads};
+use crate::tap::frame::Addresses;
+use crate::tcp::config::Variant;
+use crate::tcp::{Config, Connection};
+use std::net::Ipv4Addr;
+use tcpwhy_core::units::Nanos;
+use tcpwhy_core::wire::Endpoint;
+
+/// One point of the study. The default is its reference case.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// TCP's settings at both ends. Its `mss` is set from `tcp_packet_bytes`.
+    pub tcp: Config,
+    /// Rate of every link.
+    pub rate_bps: u64,
+    /// Propagation delay of every link.
+    pub delay: Nanos,
+    /// Packets that may wait in front of every link.
+    pub buffer_packets: u64,
+    /// Length of a data packet on the wire, 42 bytes of headers included.
+    pub tcp_packet_bytes: u32,
+    /// Length of a UDP packet on the wire.
+    pub udp_packet_bytes: u32,
+    /// Frequencies of the UDP source in 1/s.
+    pub frequencies_hz: Vec<f64>,
+    /// Phase of the UDP source in periods.
+    pub phase: f64,
+    /// Each UDP packet leaves up to so many packet times later, at random.
+    pub jitter_packets: f64,
+    /// For the jitter.
+    pub seed: u64,
+    /// When TCP opens.
+    pub start: Nanos,
+    /// When the measurement begins.
+    pub warm: Nanos,
+    /// How long it lasts.
+    pub duration: Nanos,
+}
+
+impl Default for Case {
+    fn default() -> Case {
+        Case {
+            tcp: Config::classic(Variant::Reno, 958),
+            rate_bps: 1_000_000,
+            delay: Nanos::from_millis(5),
+            buffer_packets: 40,
+            tcp_packet_bytes: 1000,
+            udp_packet_bytes: 1000,
+            frequencies_hz: vec![0.4],
+            phase: 0.0,
+            jitter_packets: 0.0,
+            seed: 1,
+            start: Nanos::from_millis(100),
+            warm: Nanos(60_000_000_000),
+            duration: Nanos(600_000_000_000),
+        }
+    }
+}
+
+/// What was measured, in the names of the tables that it is compared with.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// Payload delivered in order, as data packets, over half of what the link carries.
+    pub norm_goodput: f64,
+    /// Data packets that crossed the shared link, retransmissions included, over the same.
+    pub norm_tcp_link: f64,
+    /// UDP packets that crossed it, over the same.
+    pub norm_udp_link: f64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Fast retransmissions.
+    pub fast_retransmits: u64,
+    /// Mean over time of the packets waiting at the shared link.
+    pub mean_queue: f64,
+    /// The most packets waiting there since the start.
+    pub max_queue: u64,
+    /// Data packets dropped.
+    pub tcp_drops: u64,
+    /// UDP packets dropped.
+    pub udp_drops: u64,
+    /// The most data packets in the network: the paper's "congestion window".
+    pub max_in_network: u64,
+    /// Mean over the periods of the first frequency of the most data packets in the network.
+    pub mean_period_max_in_network: f64,
+    /// Events that the simulator processed since the start.
+    pub events: u64,
+}
+
+/// What a time series shows at one instant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moment {
+    /// When.
+    pub at: Nanos,
+    /// Rate of TCP data over the shared link since the moment before.
+    pub tcp_bps: f64,
+    /// Rate of UDP over the shared link since the moment before.
+    pub udp_bps: f64,
+    /// Congestion window.
+    pub cwnd_bytes: u64,
+    /// Slow start threshold; `None` while it is infinite.
+    pub ssthresh_bytes: Option<u64>,
+    /// Data packets in the network.
+    pub in_network: u64,
+    /// Packets waiting at the shared link.
+    pub queue_packets: u64,
+    /// Payload bytes delivered in order.
+    pub delivered_bytes: u64,
+    /// Retransmission timeouts so far.
+    pub timeouts: u64,
+    /// Fast retransmissions so far.
+    pub fast_retransmits: u64,
+}
+
+/// Numbers of the halves and of the shared link.
+const DATA: usize = 0;
+const UDP: usize = 2;
+const SHARED: usize = 1;
+
+impl Case {
+    /// Runs it and measures.
+    pub fn run(&self) -> Outcome {
+        let mut world = self.build();
+        world.run_until(self.warm);
+        let before = Reading::take(&mut world);
+        world.take_in_network_max(DATA);
+        let end = self.warm + self.duration;
+        let period = Nanos::from_secs_f64(1.0 / self.frequencies_hz[0]);
+        let (mut maxima, mut periods, mut most) = (0, 0u64, 0);
+        let mut now = self.warm;
+        while now < end {
+            now = (now + period).min(end);
+            world.run_until(now);
+            let max = world.take_in_network_max(DATA);
+            most = max.max(most);
+            maxima += max;
+            periods += 1;
+        }
+        let after = Reading::take(&mut world);
+        Outcome {
+            max_in_network: most,
+            mean_period_max_in_network: maxima as f64 / periods as f64,
+            events: world.events_seen(),
+            ..self.compare(&before, &after)
+        }
+    }
+
+    /// Runs it from the start for `duration` and looks every `step`.
+    pub fn time_series(&self, step: Nanos) -> Vec<Moment> {
+        let mut world = self.build();
+        let mut last = Reading::take(&mut world);
+        let mut moments = Vec::new();
+        let mut at = Nanos(0);
+        while at < self.duration {
+            at += step;
+            world.run_until(at);
+            let reading = Reading::take(&mut world);
+            let state = world.snapshot(DATA);
+            let rate = |packets: u64, bytes: u32| {
+                (packets * u64::from(bytes) * 8) as f64 / step.as_secs_f64()
+            };
+            moments.push(Moment {
+                at,
+                tcp_bps: rate(reading.data_arrived - last.data_arrived, self.tcp_packet_bytes),
+                udp_bps: rate(reading.udp_arrived - last.udp_arrived, self.udp_packet_bytes),
+                cwnd_bytes: state.cwnd_bytes,
+                ssthresh_bytes: state.ssthresh_bytes,
+                in_network: world.counts(DATA).in_network(),
+                queue_packets: reading.backlog.packets,
+                delivered_bytes: reading.delivered_bytes,
+                timeouts: state.timeouts,
+                fast_retransmits: state.fast_retransmits,
+            });
+            last = reading;
+        }
+        moments
+    }
+
+    /// Bytes of headers on the wire: 20 of TCP, 20 of IP, 2 of PPP.
+    pub const HEADER_BYTES: u32 = 42;
+
+    fn compare(&self, before: &Reading, after: &Reading) -> Outcome {
+        let seconds = self.duration.as_secs_f64();
+        let half_bytes = self.rate_bps as f64 / 8.0 * seconds / 2.0;
+        let payload = f64::from(self.tcp_packet_bytes - Case::HEADER_BYTES);
+        let packet = f64::from(self.tcp_packet_bytes);
+        let delivered = (after.delivered_bytes - before.delivered_bytes) as f64;
+        let data = (after.data_arrived - before.data_arrived) as f64;
+        let udp = (after.udp_arrived - before.udp_arrived) as f64;
+        let waited = after.backlog.packet_ns - before.backlog.packet_ns;
+        Outcome {
+            norm_goodput: delivered / payload * packet / half_bytes,
+            norm_tcp_link: data * packet / half_bytes,
+            norm_udp_link: udp * f64::from(self.udp_packet_bytes) / half_bytes,
+            timeouts: after.timeouts - before.timeouts,
+            fast_retransmits: after.fast_retransmits - before.fast_retransmits,
+            mean_queue: waited as f64 / self.duration.0 as f64,
+            max_queue: after.backlog.packets_max,
+            tcp_drops: after.data_dropped - before.data_dropped,
+            udp_drops: after.udp_dropped - before.udp_dropped,
+            ..Outcome::default()
+        }
+    }
+
+    fn build(&self) -> Simulation<Connection> {
+        let mut world = Simulation::new(2);
+        let links = ["S-R", "R-D", "D-R", "R-S", "U-R"];
+        for (i, name) in links.into_iter().enumerate() {
+            world.add_link(name, &self.link(), self.seed, 64 * (i as u64 + 1));
+        }
+        let payload = self.tcp_packet_bytes - Case::HEADER_BYTES;
+        let tcp = Config { mss: payload as u16, ..self.tcp.clone() };
+        let random = Random::stream(self.seed, 0);
+        let sender = Workloads::Bulk(Bulk {}).build(Nanos(0), random.clone()).sender;
+        let end = |application, last, opens| End {
+            endpoint: Connection::new(&tcp),
+            application,
+            address: address(last, 5001),
+            opens,
+            tso: false,
+            gro: None,
+        };
+        let ends = [end(sender, 1, Some(self.start)), end(Readers::default().build(), 2, None)];
+        world.add_flow(Flow { ends, routes: [vec![0, SHARED], vec![2, 3]] });
+        let packet_time = f64::from(self.udp_packet_bytes) * 8.0 / self.rate_bps as f64;
+        world.add_udp(UdpSource {
+            emissions: self.source().build(random.clone()),
+            from: Nanos(0),
+            until: Nanos::MAX,
+            jitter: Nanos::from_secs_f64(self.jitter_packets * packet_time),
+            random,
+            wire_bytes: self.udp_packet_bytes,
+            route: vec![4, SHARED],
+            addresses: Addresses { src: address(3, 9000), dst: address(2, 9000) },
+        });
+        world
+    }
+
+    fn link(&self) -> [Elements; 2] {
+        let limit_packets = Some(Count(self.buffer_packets));
+        let queue = Queues::DropTail(DropTail { limit_packets, limit_bytes: None });
+        let rate = FixedRate { rate_bps: Rate(self.rate_bps), queue };
+        let delay = Delay { delay_ms: Milliseconds(self.delay) };
+        [Elements::FixedRate(rate), Elements::Delay(delay)]
+    }
+
+    /// The source's mean is half of what the link carries.
+    fn source(&self) -> UdpSources {
+        let packet_bits = f64::from(self.udp_packet_bytes) * 8.0;
+        UdpSources::Sine(Sine {
+            mean_pps: Positive(self.rate_bps as f64 / packet_bits / 2.0),
+            frequencies_hz: self.frequencies_hz.clone(),
+            phases: vec![self.phase; self.frequencies_hz.len()],
+        })
+    }
+}
+
+/// Counts at one instant.
+struct Reading {
+    delivered_bytes: u64,
+    data_arrived: u64,
+    data_dropped: u64,
+    udp_arrived: u64,
+    udp_dropped: u64,
+    timeouts: u64,
+    fast_retransmits: u64,
+    backlog: Backlog,
+}
+
+impl Reading {
+    fn take(world: &mut Simulation<Connection>) -> Reading {
+        let (_, backlog) = world.backlogs(SHARED)[0];
+        let (data, udp) = (world.counts(DATA), world.counts(UDP));
+        let state = world.snapshot(DATA);
+        Reading {
+            delivered_bytes: world.delivered_bytes(DATA),
+            data_arrived: data.delivered,
+            data_dropped: data.dropped,
+            udp_arrived: udp.delivered,
+            udp_dropped: udp.dropped,
+            timeouts: state.timeouts,
+            fast_retransmits: state.fast_retransmits,
+            backlog,
+        }
+    }
+}
+
+fn address(last: u8, port: u16) -> Endpoint {
+    Endpoint { addr: Ipv4Addr::new(10, 0, 0, last).to_ipv6_mapped().octets(), port }
+}

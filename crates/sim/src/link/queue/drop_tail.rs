@@ -1,0 +1,59 @@
+//! Drop-tail.
+
+use super::{Discipline, Fifo, Limit, Queue};
+use crate::link::Body;
+use crate::link::event::{Action, Events};
+use crate::packet::Packet;
+use crate::parameter::Count;
+use crate::random::Random;
+use serde::Deserialize;
+use tcpwhy_core::units::Nanos;
+
+/// First in, first out; a packet that finds the queue full is dropped (RFC 7567 section 2). The
+/// packet in transmission is not counted.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DropTail {
+    /// Packets that may wait; 1000 when neither limit is given.
+    #[serde(default)]
+    pub limit_packets: Option<Count>,
+    /// Bytes that may wait.
+    #[serde(default)]
+    pub limit_bytes: Option<Count>,
+}
+
+impl Discipline for DropTail {
+    const EXAMPLES: &'static [&'static str] = &["limit_packets = 5", "limit_bytes = 6000", ""];
+
+    fn build<B: Body>(&self, _rate_bps: Option<u64>, _random: Random) -> Box<dyn Queue<B>> {
+        let limit = Limit::of(self.limit_packets, self.limit_bytes);
+        Box::new(Tail { limit, fifo: Fifo::new() })
+    }
+}
+
+struct Tail<B> {
+    limit: Limit,
+    fifo: Fifo<B>,
+}
+
+impl<B: Body> Queue<B> for Tail<B> {
+    fn enqueue(&mut self, now: Nanos, packet: Packet<B>, events: &mut Events) {
+        if self.limit.admits(&self.fifo, packet.wire_bytes) {
+            self.fifo.push(now, packet);
+        } else {
+            events.note(now, &packet, Action::Drop, "queue_full");
+        }
+    }
+
+    fn dequeue(&mut self, _now: Nanos, _events: &mut Events) -> Option<Packet<B>> {
+        self.fifo.pop().map(|(_, packet)| packet)
+    }
+
+    fn packets(&self) -> usize {
+        self.fifo.packets()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.fifo.bytes
+    }
+}

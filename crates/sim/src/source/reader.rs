@@ -1,0 +1,152 @@
+//! Readers: how fast the receiving program empties its buffer.
+
+use super::{Application, read_all};
+use crate::endpoint::Socket;
+use crate::parameter::{Count, Rate, Seconds};
+use serde::Deserialize;
+use tcpwhy_core::units::Nanos;
+
+/// How the receiving program reads: a table with one key, its name.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Readers {
+    /// Everything at once.
+    Greedy(Greedy),
+    /// So many bits per second.
+    Slow(Slow),
+    /// Everything at once, except during pauses.
+    Pausing(Pausing),
+}
+
+/// Reads everything at once, and closes when the sender has closed.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Greedy {}
+
+/// Reads the same number of bytes at equal intervals.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Slow {
+    /// Payload bits per second.
+    pub rate_bps: Rate,
+    /// Bytes in one read.
+    #[serde(default = "four_kib")]
+    pub read_bytes: Count,
+    /// Reads everything before this time.
+    #[serde(default)]
+    pub from_s: Seconds,
+}
+
+/// Reads everything at once, except during pauses.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pausing {
+    /// Begin and end of each pause, in order.
+    pub pauses_s: Vec<(Seconds, Seconds)>,
+}
+
+impl Readers {
+    /// A reader with these settings. Times count from the start of the simulation.
+    pub fn build(&self) -> Box<dyn Application> {
+        match self {
+            Readers::Greedy(_) => Box::new(GreedyReader { closed: false }),
+            Readers::Slow(slow) => {
+                Box::new(SlowReader { settings: slow.clone(), reads: 0, owed: 0, waiting: false })
+            }
+            Readers::Pausing(pausing) => {
+                let pauses = pausing.pauses_s.iter().map(|(from, to)| (from.0, to.0)).collect();
+                Box::new(PausingReader { pauses, at: 0 })
+            }
+        }
+    }
+}
+
+impl Default for Readers {
+    fn default() -> Readers {
+        Readers::Greedy(Greedy {})
+    }
+}
+
+struct GreedyReader {
+    closed: bool,
+}
+
+impl Application for GreedyReader {
+    fn act(&mut self, now: Nanos, socket: &mut dyn Socket) {
+        read_all(now, socket);
+        if !self.closed && socket.is_peer_closed() {
+            self.closed = true;
+            socket.close(now);
+        }
+    }
+
+    fn next(&self) -> Option<Nanos> {
+        None
+    }
+}
+
+struct SlowReader {
+    settings: Slow,
+    /// Reads whose time has come.
+    reads: u64,
+    /// Bytes that it may read and that had not arrived.
+    owed: u64,
+    /// Whether there is something to wait for.
+    waiting: bool,
+}
+
+impl SlowReader {
+    fn tick(&self) -> Nanos {
+        let Slow { rate_bps, read_bytes, from_s } = &self.settings;
+        let bits = u128::from(read_bytes.0) * u128::from(self.reads + 1) * 8_000_000_000;
+        from_s.0 + Nanos((bits / u128::from(rate_bps.0)) as i64)
+    }
+}
+
+impl Application for SlowReader {
+    fn act(&mut self, now: Nanos, socket: &mut dyn Socket) {
+        if now < self.settings.from_s.0 {
+            read_all(now, socket);
+            self.waiting = true;
+            return;
+        }
+        let read_bytes = self.settings.read_bytes.0;
+        while self.tick() <= now {
+            self.reads += 1;
+            // A program that found nothing does not read twice as fast afterwards.
+            self.owed = read_bytes;
+        }
+        if self.owed > 0 && socket.readable() > 0 {
+            self.owed -= socket.read(now, self.owed);
+        }
+        self.waiting = socket.readable() > 0;
+    }
+
+    fn next(&self) -> Option<Nanos> {
+        self.waiting.then(|| self.tick())
+    }
+}
+
+struct PausingReader {
+    pauses: Vec<(Nanos, Nanos)>,
+    at: usize,
+}
+
+impl Application for PausingReader {
+    fn act(&mut self, now: Nanos, socket: &mut dyn Socket) {
+        while self.pauses.get(self.at).is_some_and(|(_, to)| *to <= now) {
+            self.at += 1;
+        }
+        if self.pauses.get(self.at).is_none_or(|(from, _)| now < *from) {
+            read_all(now, socket);
+        }
+    }
+
+    fn next(&self) -> Option<Nanos> {
+        self.pauses.get(self.at).map(|(_, to)| *to)
+    }
+}
+
+fn four_kib() -> Count {
+    Count(4096)
+}

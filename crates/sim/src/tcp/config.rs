@@ -1,0 +1,251 @@
+//! The settings of an endpoint. The default is a current general-purpose stack; [`Config::classic`]
+//! is the TCP of the adaptivity study.
+
+use super::rto::{BackoffReset, RtoConfig};
+use crate::cc::{self, Registration};
+use tcpwhy_core::units::{Nanos, Seq};
+
+/// How one endpoint behaves.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The congestion controller.
+    pub controller: &'static Registration,
+    /// How losses are found and repaired.
+    pub recovery: Variant,
+    /// The MSS option it announces, and the most payload it sends: 1460 bytes on Ethernet with
+    /// IPv4 (RFC 9293 section 3.7.1). Options in a segment come out of it (RFC 6691).
+    pub mss: u16,
+    /// Initial window in segments (RFC 6928: 10).
+    pub initial_window_segs: u32,
+    /// Initial slow start threshold in bytes; `None` is infinite.
+    pub initial_ssthresh_bytes: Option<u64>,
+    /// Upper bound of cwnd in bytes, as `TCP_MAXSEG`-era stacks and Linux's `snd_cwnd_clamp` have.
+    pub cwnd_clamp_bytes: Option<u64>,
+    /// Whether SACK is offered (RFC 2018).
+    pub sack: bool,
+    /// Whether timestamps are offered (RFC 7323).
+    pub timestamps: bool,
+    /// The window scale that is offered (RFC 7323): `None` offers none, `Some(None)` the least with
+    /// which the largest receive buffer fits.
+    pub window_scale: Option<Option<u8>>,
+    /// Whether ECN is offered and accepted (RFC 3168).
+    pub ecn: bool,
+    /// The retransmission timer.
+    pub rto: RtoConfig,
+    /// Whether ssthresh without SACK is half of FlightSize less one segment, the one that the
+    /// third duplicate ACK reports to have left the network. RFC 5681 section 3.1 takes FlightSize
+    /// whole; ns-3, on whose tables the study's reference case rests, takes one segment off.
+    pub ssthresh_without_departed: bool,
+    /// Limited transmit (RFC 3042).
+    pub limited_transmit: bool,
+    /// Proportional rate reduction (RFC 9937) in SACK-based recovery; without it, RFC 6675's pipe
+    /// against ssthresh.
+    pub prr: bool,
+    /// Spurious timeouts are found by F-RTO (RFC 5682).
+    pub frto: bool,
+    /// Tail loss probes (RFC 8985 section 7); only with [`Variant::Rack`].
+    pub tlp: bool,
+    /// Small segments.
+    pub nagle: Nagle,
+    /// `None` acknowledges every segment at once.
+    pub delayed_ack: Option<DelayedAck>,
+    /// What a sender may hold: written and not acknowledged.
+    pub send_buffer: Buffer,
+    /// What a receiver may hold: what the window is computed from.
+    pub receive_buffer: Buffer,
+    /// Upper bound of the advertised window in bytes.
+    pub window_clamp_bytes: Option<u64>,
+    /// Whether and how fast segments are spaced.
+    pub pacing: Pacing,
+    /// Most payload that leaves at one instant when pacing (segmentation offload); 0 paces every
+    /// segment by itself.
+    pub tso_max_bytes: u32,
+    /// RFC 5681 section 4.1: fall back to the initial window after an idle time.
+    pub slow_start_after_idle: bool,
+    /// Keep-alive probes (RFC 9293 section 3.8.4).
+    pub keep_alive: Option<KeepAlive>,
+    /// How often one segment is sent again before the connection is given up; `None` never gives
+    /// up.
+    pub max_retries: Option<u32>,
+    /// Initial sequence number.
+    pub iss: Seq,
+    /// What the endpoint draws at random comes from here.
+    pub seed: u64,
+}
+
+/// How losses are found and repaired. The SACK-based ones fall back to [`Variant::NewReno`] when
+/// the peer does not offer SACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Variant {
+    /// Three duplicate ACKs retransmit one segment and start slow start anew (4.3BSD-Tahoe).
+    Tahoe,
+    /// Fast recovery that ends with the first ACK that advances (RFC 2581).
+    Reno,
+    /// Fast recovery that lasts until everything outstanding is acknowledged (RFC 6582).
+    NewReno,
+    /// RFC 6675's scoreboard.
+    Sack,
+    /// Losses by time instead of counts (RFC 8985).
+    Rack,
+}
+
+impl Variant {
+    /// Every variant.
+    pub const ALL: [Variant; 5] =
+        [Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack, Variant::Rack];
+
+    /// The name in scenarios and options.
+    pub fn name(self) -> &'static str {
+        match self {
+            Variant::Tahoe => "tahoe",
+            Variant::Reno => "reno",
+            Variant::NewReno => "newreno",
+            Variant::Sack => "sack",
+            Variant::Rack => "rack",
+        }
+    }
+
+    /// Whether it reads SACK blocks.
+    pub fn is_selective(self) -> bool {
+        matches!(self, Variant::Sack | Variant::Rack)
+    }
+}
+
+/// What happens to a segment smaller than the MSS at the end of what was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Nagle {
+    /// It leaves at once (TCP_NODELAY).
+    Off,
+    /// It waits while anything is unacknowledged (RFC 896, RFC 9293 section 3.7.4).
+    On,
+    /// It waits while a small segment is unacknowledged (draft-minshall-nagle-01; Linux).
+    Minshall,
+}
+
+/// When an acknowledgement may wait (RFC 1122 section 4.2.3.2, RFC 5681 section 4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelayedAck {
+    /// The longest wait; RFC 1122 allows less than 0.5 s, Linux waits 40 ms at least.
+    pub timeout: Nanos,
+    /// How many full segments are acknowledged together; RFC 1122: at least every second one.
+    pub segments: u32,
+    /// How many segments at the start are acknowledged at once (Linux's quick ACKs: 16).
+    pub quick: u32,
+}
+
+/// A buffer that may grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    /// Its size at the start in bytes.
+    pub initial_bytes: u64,
+    /// The size up to which it tunes itself; equal to `initial_bytes` for a fixed one.
+    pub max_bytes: u64,
+}
+
+impl Buffer {
+    /// A buffer that does not grow.
+    pub const fn fixed(bytes: u64) -> Buffer {
+        Buffer { initial_bytes: bytes, max_bytes: bytes }
+    }
+}
+
+/// Whether and how fast segments are spaced. A controller that has a pacing rate always paces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pacing {
+    /// As fast as the windows allow.
+    Off,
+    /// By cwnd and round-trip time: twice cwnd/srtt in slow start, 1.2 times afterwards, as Linux
+    /// does (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+    Window,
+    /// Never faster than this many bit/s (SO_MAX_PACING_RATE).
+    Rate(u64),
+}
+
+/// Keep-alive probes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeepAlive {
+    /// Idle time before the first probe.
+    pub idle: Nanos,
+    /// Time between probes.
+    pub interval: Nanos,
+    /// Unanswered probes after which the connection is given up.
+    pub count: u32,
+}
+
+impl Default for Config {
+    /// What a current Linux host does: CUBIC, RACK-TLP, initial window 10, timestamps, window
+    /// scaling, delayed ACKs of 40 ms, minimum RTO 200 ms, buffers that tune themselves.
+    fn default() -> Config {
+        Config {
+            controller: cc::find("cubic").expect("cubic is registered"),
+            recovery: Variant::Rack,
+            mss: 1460,
+            initial_window_segs: 10,
+            initial_ssthresh_bytes: None,
+            cwnd_clamp_bytes: None,
+            sack: true,
+            timestamps: true,
+            window_scale: Some(None),
+            ecn: false,
+            rto: RtoConfig::default(),
+            ssthresh_without_departed: false,
+            limited_transmit: true,
+            prr: true,
+            frto: true,
+            tlp: true,
+            nagle: Nagle::Minshall,
+            delayed_ack: Some(DelayedAck {
+                timeout: Nanos::from_millis(40),
+                segments: 2,
+                quick: 16,
+            }),
+            // Linux's tcp_wmem 16 kB to 4 MB and tcp_rmem 128 kB to 6 MB.
+            send_buffer: Buffer { initial_bytes: 87_040, max_bytes: 4_194_304 },
+            receive_buffer: Buffer { initial_bytes: 65_536, max_bytes: 6_291_456 },
+            window_clamp_bytes: None,
+            pacing: Pacing::Off,
+            tso_max_bytes: 0,
+            slow_start_after_idle: true,
+            keep_alive: None,
+            max_retries: Some(15),
+            iss: Seq(0),
+            seed: 0,
+        }
+    }
+}
+
+impl Config {
+    /// The TCP of the adaptivity study: byte-counting Reno of the given variant, initial window 2,
+    /// every segment acknowledged at once, no options but MSS, minimum RTO 1 s, maximum 60 s, a
+    /// receive window that never binds. SACK is offered when the variant needs it.
+    pub fn classic(recovery: Variant, mss: u16) -> Config {
+        Config {
+            controller: cc::find("reno").expect("reno is registered"),
+            recovery,
+            mss,
+            initial_window_segs: 2,
+            sack: recovery.is_selective(),
+            timestamps: false,
+            rto: RtoConfig {
+                initial: Nanos::SECOND,
+                min: Nanos::SECOND,
+                max: Nanos(60 * Nanos::SECOND.0),
+                granularity: Nanos::MILLISECOND,
+                tick: None,
+                backoff_reset: BackoffReset::AnyAck,
+            },
+            ssthresh_without_departed: true,
+            limited_transmit: false,
+            prr: false,
+            frto: false,
+            tlp: false,
+            nagle: Nagle::Off,
+            delayed_ack: None,
+            send_buffer: Buffer::fixed(u64::MAX / 4),
+            receive_buffer: Buffer::fixed(2_000 * mss as u64),
+            slow_start_after_idle: false,
+            max_retries: None,
+            ..Config::default()
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Was the reduction needed? Retransmissions that arrive in duplicate say no (RFC 2883, RFC 3708),
+//! and so do acknowledgements after a timeout for what was not sent again (F-RTO, RFC 5682).
+
+/// Counts the retransmissions of one episode against their duplicates.
+#[derive(Debug, Default)]
+pub struct Undo {
+    /// First position outstanding when the episode began; `None` when there is nothing to undo.
+    marker: Option<u64>,
+    /// Retransmissions not yet reported as duplicates.
+    unreported: u32,
+    /// Whether anything was sent again.
+    has_retransmitted: bool,
+}
+
+impl Undo {
+    /// A reduction was made with `una` as the first outstanding position.
+    pub fn begin(&mut self, una: u64) {
+        *self = Undo { marker: Some(una), ..Undo::default() };
+    }
+
+    /// Nothing can be undone any more.
+    pub fn end(&mut self) {
+        self.marker = None;
+    }
+
+    /// A segment of the episode was sent again.
+    pub fn on_retransmission(&mut self) {
+        self.has_retransmitted = true;
+        self.unreported += 1;
+    }
+
+    /// The peer reports `start` as received twice. Returns whether by now every retransmission of
+    /// the episode was a duplicate: RFC 3708 section 3.
+    pub fn on_dsack(&mut self, start: u64) -> bool {
+        if self.marker.is_none_or(|marker| start < marker) || self.unreported == 0 {
+            return false;
+        }
+        self.unreported -= 1;
+        self.has_retransmitted && self.unreported == 0
+    }
+}
+
+/// F-RTO (RFC 5682), in the form for SACK that section 3 gives; without SACK section 2.
+#[derive(Debug, Default)]
+pub struct Frto {
+    step: Step,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Step {
+    /// Not in use.
+    #[default]
+    Off,
+    /// Step 1: the first segment outstanding was sent again.
+    Retransmitted,
+    /// Step 2b: up to two new segments may leave in place of retransmissions.
+    Probing {
+        /// How many are left.
+        new_segments: u32,
+    },
+}
+
+/// What F-RTO makes of an acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrtoVerdict {
+    /// Go on as without it.
+    Conventional,
+    /// Send new data next, if there is some and the receiver's window allows it.
+    SendNew,
+    /// The timeout was spurious.
+    Spurious,
+}
+
+impl Frto {
+    /// Step 1: the timer expired. Section 2: not while recovering from an earlier loss, unless that
+    /// is nothing but the same timer having expired before.
+    pub fn begin(&mut self, was_open: bool) {
+        let is_applicable = was_open || self.step == Step::Retransmitted;
+        self.step = if is_applicable { Step::Retransmitted } else { Step::Off };
+    }
+
+    /// Conventional recovery takes over.
+    pub fn end(&mut self) {
+        self.step = Step::Off;
+    }
+
+    /// Whether new data is to leave in place of retransmissions.
+    pub fn sends_new(&self) -> bool {
+        matches!(self.step, Step::Probing { new_segments: 1.. })
+    }
+
+    /// A new segment left.
+    pub fn on_new_segment(&mut self) {
+        if let Step::Probing { new_segments } = &mut self.step {
+            *new_segments = new_segments.saturating_sub(1);
+        }
+    }
+
+    /// Steps 2 and 3. `original` says that data was acknowledged that was sent before the timeout
+    /// and never again; `advanced` that SND.UNA moved; `covers_all` that it passed everything that
+    /// was outstanding at the timeout.
+    pub fn on_ack(&mut self, original: bool, advanced: bool, covers_all: bool) -> FrtoVerdict {
+        let verdict = match self.step {
+            Step::Off => return FrtoVerdict::Conventional,
+            _ if original => FrtoVerdict::Spurious,
+            Step::Retransmitted if advanced && !covers_all => FrtoVerdict::SendNew,
+            _ => FrtoVerdict::Conventional,
+        };
+        self.step = match verdict {
+            FrtoVerdict::SendNew => Step::Probing { new_segments: 2 },
+            _ => Step::Off,
+        };
+        verdict
+    }
+}

@@ -1,0 +1,276 @@
+//! The truth: what limited each sender at every instant, by its own state, and what every element
+//! did to every packet.
+
+use crate::endpoint::Snapshot;
+use crate::link::event::{Backlog, Event};
+use crate::tap::frame::Addresses;
+use std::net::IpAddr;
+use tcpwhy_core::columns;
+use tcpwhy_core::record::Batches;
+use tcpwhy_core::units::Nanos;
+
+columns! {
+    /// A span of time in which one thing limited a sender. A span ends when the limit or the phase
+    /// changes, and at the latest after the sampling interval.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct TruthRow / TruthRowBuilder {
+        /// Number of the flow in the scenario, from 0.
+        flow: u32,
+        /// `forward` for the sender at the start of the flow's path, `backward` for the other.
+        side: &'static str,
+        /// `orig` when this side opened the connection, else `resp`.
+        direction: &'static str,
+        /// Address of the sender.
+        src: IpAddr,
+        /// Port of the sender.
+        src_port: u16,
+        /// Address of the receiver.
+        dst: IpAddr,
+        /// Port of the receiver.
+        dst_port: u16,
+        /// Begin of the span in ns since the start of the simulation.
+        start_ns: Nanos,
+        /// End of the span in ns since the start of the simulation.
+        end_ns: Nanos,
+        /// What held the sender back: `application`, `receiver_window`, `send_buffer`, `cwnd`, ...
+        limit: &'static str,
+        /// What congestion control was doing.
+        phase: &'static str,
+        /// Congestion window at the begin of the span, as all that follow.
+        cwnd_bytes: u64,
+        /// Slow start threshold; NULL while it is infinite.
+        ssthresh_bytes: Option<u64>,
+        /// Estimate of what is in the network (RFC 6675).
+        pipe_bytes: u64,
+        /// Sent and not cumulatively acknowledged (RFC 5681).
+        flight_size_bytes: u64,
+        /// The receiver's window.
+        rwnd_bytes: u64,
+        /// Bytes in the send buffer.
+        send_buffer_bytes: u64,
+        /// Bytes written and not yet sent.
+        unsent_bytes: u64,
+        /// Smoothed round-trip time; NULL before the first measurement.
+        srtt_ns: Option<Nanos>,
+        /// Retransmission timeout.
+        rto_ns: Nanos,
+        /// Pacing rate; NULL without pacing.
+        pacing_rate_bps: Option<u64>,
+        /// Packets that wait in the queues of the path, of all flows.
+        queue_packets: u64,
+        /// Bytes that wait in the queues of the path, of all flows.
+        queue_bytes: u64,
+        /// Packets of this sender in the network, counted by the simulator.
+        in_network_packets: u64,
+    }
+}
+
+columns! {
+    /// Something that an element did to a packet.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct EventRow / EventRowBuilder {
+        /// When, in ns since the start of the simulation.
+        at_ns: Nanos,
+        /// The link on which the element is, with its direction.
+        link: String,
+        /// Position of the element on the link, from 0.
+        element: u16,
+        /// `drop`, `mark`, `hold` or `duplicate`.
+        action: &'static str,
+        /// Why, as the element names it.
+        reason: &'static str,
+        /// Number of the packet, in the order of sending.
+        packet: u64,
+        /// Number of the flow in the scenario; behind the flows the UDP sources.
+        flow: u32,
+        /// `forward` along the path of the flow, or `backward`.
+        side: &'static str,
+        /// Length of the packet as the link counts it.
+        wire_bytes: u32,
+    }
+}
+
+columns! {
+    /// What waited in a queue at a sampling time.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct QueueRow / QueueRowBuilder {
+        /// When, in ns since the start of the simulation.
+        at_ns: Nanos,
+        /// The link, with its direction.
+        link: String,
+        /// Position of the element on the link, from 0.
+        element: u16,
+        /// Packets waiting; the one in transmission is not counted.
+        queue_packets: u64,
+        /// Bytes waiting.
+        queue_bytes: u64,
+        /// Packets sent since the start.
+        sent_packets: u64,
+        /// Bytes sent since the start.
+        sent_bytes: u64,
+        /// Time in which a packet was being sent since the start.
+        busy_ns: Nanos,
+    }
+}
+
+/// Collects the rows of the truth.
+#[derive(Default)]
+pub struct Truth {
+    /// Rows of the `truth` table.
+    pub spans: Batches<TruthRow>,
+    /// Rows of the `events` table.
+    pub events: Batches<EventRow>,
+    /// Rows of the `queues` table.
+    pub queues: Batches<QueueRow>,
+    /// Rows that were not kept since [`ROWS_MAX`] waited.
+    pub lost_rows: u64,
+    /// Per half: the span that is not yet over.
+    open: Vec<Option<Span>>,
+    /// The longest span.
+    pub sample: Nanos,
+}
+
+/// A span from its begin.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    start: Nanos,
+    state: Snapshot,
+    waits: Waiting,
+}
+
+/// What waits on a path, and how many packets of a half are in the network.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Waiting {
+    /// Packets in queues.
+    pub packets: u64,
+    /// Bytes in queues.
+    pub bytes: u64,
+    /// Packets of the half in the network.
+    pub in_network: u64,
+}
+
+/// Who a half is, for its rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Name {
+    /// Number of the half.
+    pub half: usize,
+    /// Whether its sender opened the connection.
+    pub is_opener: bool,
+    /// Its addresses.
+    pub addresses: Addresses,
+}
+
+impl Truth {
+    /// Nothing collected; spans last up to `sample`.
+    pub fn new(sample: Nanos) -> Truth {
+        Truth { sample, ..Truth::default() }
+    }
+
+    /// Whether the state at `now` begins a new span, so that what waits needs to be looked up.
+    pub fn is_new_span(&self, now: Nanos, half: usize, state: &Snapshot) -> bool {
+        match self.open.get(half) {
+            Some(Some(span)) => {
+                (span.state.limit, span.state.phase) != (state.limit, state.phase)
+                    || now - span.start >= self.sample
+            }
+            _ => true,
+        }
+    }
+
+    /// Ends the open span of the half and begins one with this state.
+    pub fn begin_span(&mut self, now: Nanos, name: Name, state: Snapshot, waits: Waiting) {
+        if self.open.len() <= name.half {
+            self.open.resize(name.half + 1, None);
+        }
+        let span = Span { start: now, state, waits };
+        if let Some(over) = self.open[name.half].replace(span) {
+            self.keep_span(now, name, over);
+        }
+    }
+
+    /// Ends the open span of the half at `now`.
+    pub fn end_span(&mut self, now: Nanos, name: Name) {
+        if let Some(over) = self.open.get_mut(name.half).and_then(Option::take) {
+            self.keep_span(now, name, over);
+        }
+    }
+
+    fn keep_span(&mut self, end: Nanos, name: Name, span: Span) {
+        if end == span.start {
+            return;
+        }
+        if self.spans.len() >= ROWS_MAX {
+            self.lost_rows += 1;
+            return;
+        }
+        let Snapshot { limit, phase, .. } = span.state;
+        self.spans.push(TruthRow {
+            flow: name.half as u32 / 2,
+            side: if name.half.is_multiple_of(2) { "forward" } else { "backward" },
+            direction: if name.is_opener { "orig" } else { "resp" },
+            src: name.addresses.src.ip(),
+            src_port: name.addresses.src.port,
+            dst: name.addresses.dst.ip(),
+            dst_port: name.addresses.dst.port,
+            start_ns: span.start,
+            end_ns: end,
+            limit: limit.name(),
+            phase: phase.name(),
+            cwnd_bytes: span.state.cwnd_bytes,
+            ssthresh_bytes: span.state.ssthresh_bytes,
+            pipe_bytes: span.state.pipe_bytes,
+            flight_size_bytes: span.state.flight_size_bytes,
+            rwnd_bytes: span.state.rwnd_bytes,
+            send_buffer_bytes: span.state.send_buffer_bytes,
+            unsent_bytes: span.state.unsent_bytes,
+            srtt_ns: span.state.srtt_ns,
+            rto_ns: span.state.rto_ns,
+            pacing_rate_bps: span.state.pacing_rate_bps,
+            queue_packets: span.waits.packets,
+            queue_bytes: span.waits.bytes,
+            in_network_packets: span.waits.in_network,
+        });
+    }
+
+    /// Notes what an element of this link did. `flows` is the number of TCP flows.
+    pub fn note_event(&mut self, link: &str, event: &Event, flows: u32) {
+        if self.events.len() >= ROWS_MAX {
+            self.lost_rows += 1;
+            return;
+        }
+        let is_udp = event.flow >= 2 * flows;
+        self.events.push(EventRow {
+            at_ns: event.at,
+            link: link.to_owned(),
+            element: event.element,
+            action: event.action.name(),
+            reason: event.reason,
+            packet: event.packet,
+            flow: if is_udp { event.flow - flows } else { event.flow / 2 },
+            side: if is_udp || event.flow.is_multiple_of(2) { "forward" } else { "backward" },
+            wire_bytes: event.wire_bytes,
+        });
+    }
+
+    /// Notes what waits in a queue of this link.
+    pub fn note_queue(&mut self, now: Nanos, link: &str, element: usize, backlog: Backlog) {
+        if self.queues.len() >= ROWS_MAX {
+            self.lost_rows += 1;
+            return;
+        }
+        self.queues.push(QueueRow {
+            at_ns: now,
+            link: link.to_owned(),
+            element: element as u16,
+            queue_packets: backlog.packets,
+            queue_bytes: backlog.bytes,
+            sent_packets: backlog.sent_packets,
+            sent_bytes: backlog.sent_bytes,
+            busy_ns: backlog.busy_ns,
+        });
+    }
+}
+
+/// Rows of one table that may wait to be taken: about 200 MB at most. Whoever runs a simulation for
+/// longer takes the rows between its steps.
+pub const ROWS_MAX: usize = 1_000_000;

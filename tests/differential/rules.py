@@ -165,23 +165,9 @@ def acknowledged_before_seen(_: str, fact: str, ours: Value, theirs: Value, case
     return fact == "unique_bytes" and 0 < less <= case.own("spurious_bytes")
 
 
-def think_time(_: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
-    handshake = case.tshark.get("handshake_rtt_ms")
-    return (
-        fact == "rtt_min_ms"
-        and bool(handshake and theirs is not None and ours)
-        and ((ours or 0) > (handshake or 0))
-    )
-
-
-def before_the_first(_: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
-    less = (theirs or 0) - (ours or 0)
-    unseen = not case.ours["handshake_seen"]
-    return fact == "unique_bytes" and unseen and 0 < less <= case.own("retransmitted_bytes")
-
-
-def mss_learned_late(_: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
-    return fact == "data_packets" and not case.ours["offload_seen"] and (ours or 0) > (theirs or 0)
+def handshake_sample(_: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
+    handshake = case.own("handshake_rtt_ms")
+    return fact == "rtt_min_ms" and bool(ours and theirs) and ours == handshake < (theirs or 0)
 
 
 def frame_length(reference: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
@@ -225,10 +211,8 @@ FACT_RULES: dict[str, Test] = {
     "frame_length": frame_length,
     "tcptrace_loses_track": tcptrace_loses_track,
     "tcptrace_wraps_mss": tcptrace_wraps_mss,
-    "before_the_first": before_the_first,
     "acknowledged_before_seen": acknowledged_before_seen,
-    "think_time": think_time,
-    "mss_learned_late": mss_learned_late,
+    "handshake_sample": handshake_sample,
 }
 
 

@@ -71,11 +71,6 @@ def late_fill(reference: str, fact: str, ours: Value, theirs: Value, case: Case)
     return (theirs or 0) < (ours or 0) <= late
 
 
-def acknowledged_before(_: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
-    missed = case.own("missed_bytes")
-    return fact == "retransmitted_bytes" and 0 < (ours or 0) - (theirs or 0) <= missed
-
-
 def probes(_: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
     count = case.own("keep_alives") + case.own("zero_window_probes")
     if fact in ("retransmitted_bytes", "duplicate_acks"):
@@ -127,13 +122,6 @@ def plausible_rtt(ours: Value, theirs: Value, case: Case) -> bool:
         return False
     handshake = case.tshark.get("handshake_rtt_ms")
     return ours >= 0.99 * theirs and (handshake is None or ours <= theirs + 1.5 * handshake)
-
-
-def syn_or_fin_sample(reference: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
-    data = case.tshark.get("rtt_min_ms")
-    if reference != "tcptrace" or fact != "rtt_min_ms" or data is None or theirs is None:
-        return False
-    return theirs < 0.99 * data and plausible_rtt(ours, data, case)
 
 
 def clock_tick(_: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
@@ -194,7 +182,6 @@ FACT_RULES: dict[str, Test] = {
     "duplicate_frames": duplicate_frames,
     "out_of_order": out_of_order,
     "late_fill": late_fill,
-    "acknowledged_before": acknowledged_before,
     "probes": probes,
     "syn_again": syn_again,
     "reordering": reordering,
@@ -206,7 +193,6 @@ FACT_RULES: dict[str, Test] = {
     "clock_tick": clock_tick,
     "both_sides": both_sides,
     "delayed_ack": delayed_ack,
-    "syn_or_fin_sample": syn_or_fin_sample,
     "no_sample": no_sample,
     "frame_length": frame_length,
     "tcptrace_loses_track": tcptrace_loses_track,

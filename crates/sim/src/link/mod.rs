@@ -54,6 +54,11 @@ pub trait Element<B>: Send {
         let _ = into;
     }
 
+    /// How many events were not kept since nobody drained them for too long.
+    fn events_lost(&self) -> u64 {
+        0
+    }
+
     /// What waits at `now`, for elements with a queue.
     fn backlog(&mut self, now: Nanos) -> Option<Backlog> {
         let _ = now;

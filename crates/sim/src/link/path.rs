@@ -114,6 +114,10 @@ impl<B: Body> Element<B> for Path<B> {
         self.stages.first().map_or(Nanos(0), |first| first.element.latency_min() + first.rest_min)
     }
 
+    fn events_lost(&self) -> u64 {
+        self.stages.iter().map(|stage| stage.element.events_lost()).sum()
+    }
+
     fn drain(&mut self, into: &mut Vec<Event>) {
         let begin = into.len();
         for stage in self.stages.iter_mut().filter(|stage| stage.is_logging) {

@@ -234,7 +234,6 @@ impl Config {
                 tick: None,
                 backoff_reset: BackoffReset::AnyAck,
             },
-            ssthresh_without_departed: true,
             limited_transmit: false,
             prr: false,
             frto: false,

@@ -56,6 +56,7 @@ fn config(controller: &str, recovery: Variant, expected_segs: f64) -> Config {
         controller: cc::find(controller).unwrap(),
         mss: MSS as u16,
         receive_buffer: Buffer::fixed(50_000_000),
+        ssthresh_without_departed: false,
         ..Config { sack: true, ..Config::classic(recovery, MSS as u16) }
     }
 }

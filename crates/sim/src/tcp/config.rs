@@ -36,6 +36,10 @@ pub struct Config {
     /// third duplicate ACK reports to have left the network. RFC 5681 section 3.1 takes FlightSize
     /// whole; ns-3, on whose tables the study's reference case rests, takes one segment off.
     pub ssthresh_without_departed: bool,
+    /// By how many segments cwnd is inflated when fast recovery begins without SACK. RFC 5681
+    /// section 3.2 step 3: "cwnd must be set to ssthresh plus 3*SMSS". ns-3 counts one departed
+    /// segment where RFC 5681 counts three.
+    pub inflation_segs: u32,
     /// Limited transmit (RFC 3042).
     pub limited_transmit: bool,
     /// Proportional rate reduction (RFC 9937) in SACK-based recovery; without it, RFC 6675's pipe
@@ -188,6 +192,7 @@ impl Default for Config {
             ecn: false,
             rto: RtoConfig::default(),
             ssthresh_without_departed: false,
+            inflation_segs: 3,
             limited_transmit: true,
             prr: true,
             frto: true,

@@ -3,8 +3,8 @@
 use super::super::ack::Delivery;
 use super::super::config::Variant;
 use super::super::sender::Sender;
+use super::Phase;
 use super::undo::FrtoVerdict;
-use super::{DUP_THRESH, Phase};
 use tcpwhy_core::units::Nanos;
 
 impl Sender {
@@ -62,7 +62,7 @@ impl Sender {
             path.flight_size -= self.mss.min(path.flight_size);
         }
         self.cc.enter_recovery(&path);
-        let inflation = u64::from(DUP_THRESH) * self.mss;
+        let inflation = u64::from(self.config.inflation_segs) * self.mss;
         let recovery = &mut self.recovery;
         recovery.phase = Phase::Recovery;
         recovery.recover = self.board.nxt;

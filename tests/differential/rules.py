@@ -162,9 +162,6 @@ def frame_length(reference: str, fact: str, ours: Value, theirs: Value, case: Ca
     if reference == "tcptrace" or not case.tcptrace:
         return False
     short = case.tcptrace["payload_bytes"] != case.tshark["payload_bytes"]
-    if fact == "rtt_min_ms":
-        # Without its payload a frame has no round trip for tshark.
-        return short and ours is not None
     bytes_fact = fact in ("payload_bytes", "unique_bytes", "retransmitted_bytes")
     return short and bytes_fact and ours == case.tcptrace[fact]
 

@@ -82,8 +82,8 @@ class Side:
     syn_seen: bool = False
     syn_and_fin_segments: int = 0
     sequence: SequenceSpace = field(default_factory=SequenceSpace)
-    # Frames with data or a SYN: a host may take its time to acknowledge a FIN alone.
-    timed_frames: set[str] = field(default_factory=set)
+    # Frames with data: a round trip that ends with the ACK of a SYN or FIN alone is no data's.
+    data_frames: set[str] = field(default_factory=set)
 
 
 def available() -> bool:
@@ -134,10 +134,9 @@ def count(side: Side, other: Side | None, row: list[str]) -> None:
     flags = int(row[COLUMN["tcp.flags"]], 16)
     seq, length = int(row[COLUMN["tcp.seq_raw"]]), int(row[COLUMN["tcp.len"]] or 0)
     side.packets += 1
-    if length or flags & SYN:
-        side.timed_frames.add(row[COLUMN["frame.number"]])
     if length:
         side.data_packets += 1
+        side.data_frames.add(row[COLUMN["frame.number"]])
         side.payload_bytes += length
         side.seen_again_bytes += side.sequence.add(seq + (flags & SYN != 0), length)
         if row[COLUMN["tcp.analysis.retransmission"]]:
@@ -151,7 +150,7 @@ def count(side: Side, other: Side | None, row: list[str]) -> None:
     side.duplicate_acks_sent += bool(row[COLUMN["tcp.analysis.duplicate_ack"]])
     acknowledge(side, other, flags, length, row)
     rtt, acked = row[COLUMN["tcp.analysis.ack_rtt"]], row[COLUMN["tcp.analysis.acks_frame"]]
-    if rtt and other and acked in other.timed_frames:
+    if rtt and other and acked in other.data_frames:
         side.ack_rtts_s.append(float(rtt))
     if rtt := row[COLUMN["tcp.analysis.initial_rtt"]]:
         side.initial_rtt_s = float(rtt)

@@ -43,6 +43,8 @@ counters! {
     UndecodableTruncated = "undecodable_truncated",
     /// Frames whose headers contradict themselves.
     UndecodableMalformed = "undecodable_malformed",
+    /// IEEE 802.11 frames that aggregate several packets (A-MSDU), which are not taken apart.
+    UndecodableAggregate = "undecodable_aggregate",
     /// Frames nested in more tunnels than are peeled.
     UndecodableNesting = "undecodable_nesting",
     /// Frames seen twice through a mirror port.
@@ -65,11 +67,15 @@ counters! {
     TableEvictions = "table_evictions",
     /// Segments whose record was dropped since a half had too many outstanding.
     OutstandingOverflow = "outstanding_overflow",
-    /// Periods that were closed early since a half had too many.
+    /// Periods that were joined with their neighbour since a half had too many.
     PeriodOverflow = "period_overflow",
-    /// Tunnels beyond the number that is told apart.
+    /// Frames without a time of their own, which are given that of the frame before them.
+    PacketsWithoutTime = "packets_without_time",
+    /// Frames in tunnels beyond the number that is told apart.
     TunnelOverflow = "tunnel_overflow",
-    /// Acknowledgements of data that the capture never showed.
+    /// Segments whose numbers lie further away than any window.
+    SegmentsOutOfWindow = "segments_out_of_window",
+    /// Halves with acknowledgements of data that the capture never showed.
     CaptureGaps = "capture_gaps",
     /// Packets that the kernel dropped before the capture saw them.
     KernelDrops = "kernel_drops",

@@ -5,7 +5,11 @@
 //! packets. Start reading at [`pipeline`], which is the main path.
 
 pub mod counter;
+pub mod flow;
 pub mod pipeline;
 pub mod record;
+pub mod report;
+pub mod score;
 pub mod units;
+pub mod verdict;
 pub mod wire;

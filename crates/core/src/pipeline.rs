@@ -1,11 +1,18 @@
 //! The main path: segments in, record batches out.
 
 use crate::counter::{Counter, Counters};
+use crate::flow::entry::Entry;
+use crate::flow::table::Analyse;
+use crate::flow::{self, Filed, Flow};
 use crate::record::{self, Batches, FlowRow, IntervalRow, PeriodRow, SegmentRow};
-use crate::units::Nanos;
-use crate::wire::Segment;
+use crate::report;
+use crate::units::{Nanos, Seq};
+use crate::wire::community::community_id;
+use crate::wire::hash::HashKey;
+use crate::wire::{FlowKey, Segment};
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Which table a batch belongs to.
@@ -91,41 +98,93 @@ impl Default for Options {
 
 /// One worker's share of the analysis. All segments of a flow must go to the same pipeline.
 pub struct Pipeline {
+    table: flow::table::Table,
+    analysis: Analysis,
+}
+
+impl Pipeline {
+    /// An empty pipeline.
+    pub fn new(options: Options) -> Pipeline {
+        let table = flow::table::Table::new(HashKey::default());
+        Pipeline { table, analysis: Analysis::new(options) }
+    }
+
+    /// Analyses a batch of segments in the order of capture; 32 to 256 at a time is best.
+    pub fn push(&mut self, segments: &[Segment]) {
+        self.analysis.counters.add(Counter::PacketsTcp, segments.len() as u64);
+        let Some(last) = segments.last() else { return };
+        self.analysis.frame = last.frame;
+        let (timeout, most) = (self.analysis.options.idle_timeout, self.analysis.options.max_flows);
+        self.table.push(segments, timeout, most, &mut self.analysis);
+        // One segment with a time far off must not end every flow, so the earliest of the batch
+        // counts; and a flow whose next segment comes in time by a clock that was set back is not
+        // ended before it, however the flows are shared out.
+        let earliest = segments.iter().map(|segment| segment.ts).min().unwrap_or_default();
+        self.table.sweep(segments.len(), earliest - CLOCK_SLACK, timeout, &mut self.analysis);
+    }
+
+    /// Lets time pass on a link without packets: flows idle at `now` expire.
+    pub fn tick(&mut self, now: Nanos) {
+        let timeout = self.analysis.options.idle_timeout;
+        self.table.sweep(TICK_SLOTS, now, timeout, &mut self.analysis);
+    }
+
+    /// Ends some of the flows that are left; false once there are none. The rows of a million flows
+    /// are many, so take what is ready in between.
+    pub fn finish(&mut self) -> bool {
+        self.table.finish(FINISH_FLOWS, &mut self.analysis)
+    }
+
+    /// The name of the tunnel with this index, for the rows of flows in it.
+    pub fn define_tunnel(&mut self, index: u16, name: Arc<str>) {
+        self.analysis.tunnels.insert(index, name);
+    }
+
+    /// Record batches that are ready: all waiting rows with `all`, else only full batches.
+    pub fn take(&mut self, all: bool) -> Vec<(Table, RecordBatch)> {
+        self.analysis.rows.take(all)
+    }
+
+    /// What was counted so far.
+    pub fn counters(&self) -> &Counters {
+        &self.analysis.counters
+    }
+}
+
+/// What happens to the segments of a flow, and to the flow at its end.
+struct Analysis {
     options: Options,
+    wanted: Wanted,
+    /// Length of an interval; endless when nobody wants to see intervals.
+    interval: Nanos,
     counters: Counters,
+    tunnels: HashMap<u16, Arc<str>>,
+    rows: Rows,
+    /// Frame number of the newest segment; entries keep the low half of theirs.
+    frame: u64,
+    /// A flow that ended, for the next one to use its memory.
+    spare: Option<Box<Flow>>,
+}
+
+/// Tables that are wanted, looked up once.
+#[derive(Clone, Copy)]
+struct Wanted {
+    flows: bool,
+    intervals: bool,
+    periods: bool,
+    segments: bool,
+}
+
+#[derive(Default)]
+struct Rows {
     flows: Batches<FlowRow>,
     intervals: Batches<IntervalRow>,
     periods: Batches<PeriodRow>,
     segments: Batches<SegmentRow>,
 }
 
-impl Pipeline {
-    /// An empty pipeline.
-    pub fn new(options: Options) -> Pipeline {
-        Pipeline {
-            options,
-            counters: Counters::default(),
-            flows: Batches::default(),
-            intervals: Batches::default(),
-            periods: Batches::default(),
-            segments: Batches::default(),
-        }
-    }
-
-    /// Analyses a batch of segments in the order of capture; 32 to 256 at a time is best.
-    pub fn push(&mut self, segments: &[Segment]) {
-        self.counters.add(Counter::PacketsTcp, segments.len() as u64);
-        let _ = (&self.options, segments);
-    }
-
-    /// Lets time pass on a link without packets: flows idle at `now` expire.
-    pub fn tick(&mut self, _now: Nanos) {}
-
-    /// Ends every flow. The pipeline is empty afterwards.
-    pub fn finish(&mut self) {}
-
-    /// Record batches that are ready: all waiting rows with `all`, else only full batches.
-    pub fn take(&mut self, all: bool) -> Vec<(Table, RecordBatch)> {
+impl Rows {
+    fn take(&mut self, all: bool) -> Vec<(Table, RecordBatch)> {
         let mut ready = Vec::new();
         let mut add = |table, rows: usize, take: &mut dyn FnMut() -> Option<RecordBatch>| {
             if all || rows >= BATCH_ROWS {
@@ -138,12 +197,178 @@ impl Pipeline {
         add(Table::Segments, self.segments.len(), &mut || self.segments.take());
         ready
     }
+}
 
-    /// What was counted so far.
-    pub fn counters(&self) -> &Counters {
-        &self.counters
+impl Analyse for Analysis {
+    fn segment(
+        &mut self,
+        key: FlowKey,
+        slot: &mut Option<Box<Flow>>,
+        entry: &Entry,
+        sack: &[(Seq, Seq)],
+    ) {
+        let behind = (self.frame as u32).wrapping_sub(entry.frame_low);
+        let frame = self.frame.saturating_sub(u64::from(behind));
+        if slot.as_ref().is_some_and(|flow| flow.is_reopened_by(entry)) {
+            let ended = slot.take().expect("just seen");
+            self.end(ended);
+        }
+        let flow = slot.get_or_insert_with(|| {
+            let flow = Flow::new(key, frame, entry);
+            match self.spare.take() {
+                Some(mut spare) => {
+                    *spare = flow;
+                    spare
+                }
+                None => Box::new(flow),
+            }
+        });
+        let filed = flow.segment(frame, entry, sack, self.interval);
+        self.counters.add(Counter::DuplicateFrames, u64::from(filed.duplicate));
+        if self.wanted.segments {
+            self.report_segment(flow, frame, entry, sack, &filed);
+        }
+        if self.wanted.intervals {
+            let side = flow::handshake::side(entry);
+            if flow.halves[side].stretch.as_ref().is_some_and(|s| !s.intervals.is_empty()) {
+                self.report_intervals(flow, side);
+            }
+        }
+    }
+
+    fn end(&mut self, mut flow: Box<Flow>) {
+        flow.finish(self.interval);
+        self.counters.count(Counter::Flows);
+        let flow_id = self.flow_id(&flow);
+        let chosen = self.is_chosen(&flow, flow_id);
+        let mut judged = false;
+        for side in 0..2 {
+            judged |= self.end_half(&mut flow, flow_id, side, chosen);
+        }
+        self.counters.add(Counter::FlowsWithVerdict, u64::from(judged));
+        self.spare = Some(flow);
+    }
+
+    fn evicted(&mut self) {
+        self.counters.count(Counter::TableEvictions);
     }
 }
 
+impl Analysis {
+    fn new(options: Options) -> Analysis {
+        let wants = |table| options.tables.contains(&table);
+        Analysis {
+            wanted: Wanted {
+                flows: wants(Table::Flows),
+                intervals: wants(Table::Intervals),
+                periods: wants(Table::Periods),
+                segments: wants(Table::Segments),
+            },
+            interval: if wants(Table::Intervals) { options.interval } else { Nanos::MAX },
+            options,
+            counters: Counters::default(),
+            tunnels: HashMap::new(),
+            rows: Rows::default(),
+            frame: 0,
+            spare: None,
+        }
+    }
+
+    fn flow_id(&self, flow: &Flow) -> u64 {
+        flow.id(self.tunnels.get(&flow.key.tunnel).map(|name| &**name))
+    }
+
+    fn is_chosen(&self, flow: &Flow, flow_id: u64) -> bool {
+        self.options.flow.as_ref().is_none_or(|wanted| {
+            *wanted == flow_id.to_string() || *wanted == community_id(&flow.key)
+        })
+    }
+
+    /// Judges a half and puts its rows out; whether it has a verdict.
+    fn end_half(&mut self, flow: &mut Flow, flow_id: u64, side: usize, chosen: bool) -> bool {
+        if flow.halves[side].totals.packets == 0 {
+            return false;
+        }
+        if self.wanted.intervals {
+            self.report_intervals(flow, side);
+        }
+        let capacity = flow.halves[side].capacity(self.options.min_packets);
+        let half = &mut flow.halves[side];
+        let (periods, verdict) = report::judge_half(half, capacity.as_ref(), &self.options);
+        let judged = verdict.limitation.is_some();
+        let bytes = half.totals.payload_bytes;
+        let count = |counters: &mut Counters, counter, yes, n| {
+            counters.add(counter, if yes { n } else { 0 });
+        };
+        count(&mut self.counters, Counter::HalvesWithData, bytes > 0, 1);
+        count(&mut self.counters, Counter::HalvesWithVerdict, judged, 1);
+        count(&mut self.counters, Counter::BytesWithVerdict, judged, bytes);
+        self.counters.add(Counter::PayloadBytes, bytes);
+        self.counters.add(Counter::OutstandingOverflow, half.overflow());
+        let joined = half.stretch.as_ref().map_or(0, |stretch| stretch.joined_periods);
+        self.counters.add(Counter::PeriodOverflow, joined);
+        self.counters.add(Counter::SegmentsOutOfWindow, half.totals.out_of_window);
+        self.counters.add(Counter::CaptureGaps, u64::from(half.totals.missed_bytes > 0));
+        if !chosen {
+            return judged;
+        }
+        let ends = report::ends(flow, flow_id, side);
+        if self.wanted.periods {
+            for (period, verdict) in periods {
+                self.rows.periods.push(report::period_row(ends, &period, verdict));
+            }
+        }
+        if self.wanted.flows {
+            let tunnel = self.tunnels.get(&flow.key.tunnel).map(|name| name.to_string());
+            let row = report::flow_row(flow, ends, side, capacity.as_ref(), verdict, tunnel);
+            self.rows.flows.push(row);
+        }
+        judged
+    }
+
+    fn report_intervals(&mut self, flow: &mut Flow, side: usize) {
+        let flow_id = self.flow_id(flow);
+        let Some(stretch) = &mut flow.halves[side].stretch else { return };
+        let intervals = std::mem::take(&mut stretch.intervals);
+        if !self.is_chosen(flow, flow_id) {
+            return;
+        }
+        let ends = report::ends(flow, flow_id, side);
+        let half = &mut flow.halves[side];
+        for interval in intervals {
+            let capacity = half.capacity(self.options.min_packets);
+            let capacity = capacity.as_ref();
+            let (kind, window) = (interval.kind, &interval.window);
+            let (verdict, _) = report::verdict_of(kind, window, half, capacity, &self.options);
+            let row = report::interval_row(ends, &interval, capacity, verdict);
+            self.rows.intervals.push(row);
+        }
+    }
+
+    fn report_segment(
+        &mut self,
+        flow: &Flow,
+        frame: u64,
+        entry: &Entry,
+        sack: &[(Seq, Seq)],
+        filed: &Filed,
+    ) {
+        let flow_id = self.flow_id(flow);
+        if self.is_chosen(flow, flow_id) {
+            let ends = report::ends(flow, flow_id, flow::handshake::side(entry));
+            let row = report::segment_row(flow, ends, frame, entry, sack, filed);
+            self.rows.segments.push(row);
+        }
+    }
+}
+
+/// How far timestamps of a capture run backwards in practice (several queues, a clock corrected by
+/// NTP), generously.
+const CLOCK_SLACK: Nanos = Nanos(1_000_000_000);
+
 /// Rows per record batch: large enough for columnar work, small enough to stay in cache.
 const BATCH_ROWS: usize = 8192;
+/// Flows ended at a time when the input has ended.
+const FINISH_FLOWS: usize = 4096;
+/// Slots searched for idle flows when nothing arrives.
+const TICK_SLOTS: usize = 4096;

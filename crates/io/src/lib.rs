@@ -1,2 +1,17 @@
 //! Everything of tcpwhy that touches the world: files, capture rings, sockets. It decides nothing
 //! about TCP.
+
+mod codec;
+mod error;
+mod files;
+mod filter;
+mod input;
+mod intake;
+mod progress;
+pub mod stream;
+mod sys;
+
+pub use error::Error;
+pub use files::read_frames;
+pub use progress::Progress;
+pub use stream::{Handle, Source, Stream, analyze};

@@ -1,7 +1,84 @@
-//! Python bindings: options in, record batches out.
+//! Python bindings: options in, record batches out, one tree of errors, one stop flag.
 
-use pyo3::pymodule;
+mod arrow;
+mod stream;
+
+use pyo3::prelude::*;
+use pyo3::{create_exception, exceptions::PyException};
+use tcpwhy_core::counter::Counter;
+use tcpwhy_core::pipeline::Table;
+use tcpwhy_io::Error;
+
+create_exception!(tcpwhy, TcpwhyError, PyException, "Anything that tcpwhy cannot do.");
+create_exception!(tcpwhy, UsageError, TcpwhyError, "An option that makes no sense.");
+create_exception!(tcpwhy, InputError, TcpwhyError, "An input that is unreadable or damaged.");
+create_exception!(tcpwhy, PrivilegeError, TcpwhyError, "A capability that the process lacks.");
+
+/// The exception of the tree that carries the error's exit code.
+fn exception(error: &Error) -> PyErr {
+    let message = error.to_string();
+    match error.exit_code() {
+        2 => UsageError::new_err(message),
+        3 => InputError::new_err(message),
+        4 => PrivilegeError::new_err(message),
+        _ => TcpwhyError::new_err(message),
+    }
+}
+
+/// The table of this name.
+fn table(name: &str) -> PyResult<Table> {
+    Table::from_name(name).ok_or_else(|| {
+        let known: Vec<_> = Table::ALL.into_iter().map(Table::name).collect();
+        UsageError::new_err(format!("no table '{name}': there are {}", known.join(", ")))
+    })
+}
+
+/// A column: name, Arrow type, whether it may be NULL, meaning.
+type Column = (String, String, bool, String);
+
+/// Every table with its columns.
+#[pyfunction]
+fn schemas() -> Vec<(&'static str, Vec<Column>)> {
+    let columns = |table: Table| {
+        let schema = table.schema();
+        let column = |field: &arrow_schema::Field| {
+            let doc = field.metadata().get("doc").cloned().unwrap_or_default();
+            (field.name().clone(), field.data_type().to_string(), field.is_nullable(), doc)
+        };
+        schema.fields().iter().map(|field| column(field)).collect()
+    };
+    Table::ALL.into_iter().map(|table| (table.name(), columns(table))).collect()
+}
+
+/// Every counter with its meaning, in the order in which they are shown.
+#[pyfunction]
+fn counters() -> Vec<(&'static str, &'static str)> {
+    Counter::ALL.iter().map(|counter| (counter.name(), counter.doc().trim())).collect()
+}
 
 /// The extension module `tcpwhy._core`.
 #[pymodule(gil_used = false)]
-mod _core {}
+mod _core {
+    use super::*;
+
+    #[pymodule_export]
+    use super::{InputError, PrivilegeError, TcpwhyError, UsageError, counters, schemas};
+    #[pymodule_export]
+    use crate::arrow::{Batch, Rows};
+    #[pymodule_export]
+    use crate::stream::{Stream, analyze};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let py = module.py();
+        for (exception, exit_code) in [
+            (py.get_type::<TcpwhyError>(), 1),
+            (py.get_type::<UsageError>(), 2),
+            (py.get_type::<InputError>(), 3),
+            (py.get_type::<PrivilegeError>(), 4),
+        ] {
+            exception.setattr("exit_code", exit_code)?;
+        }
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -16,7 +16,7 @@ use crate::source::reader::Readers;
 use crate::source::udp::{Sine, UdpSources};
 use crate::source::{Bulk, Workloads};
 use crate::tap::frame::Addresses;
-use crate::tcp::config::Variant;
+use crate::tcp::config::{RenoRules, Variant};
 use crate::tcp::{Config, Connection};
 use std::net::Ipv4Addr;
 use tcpwhy_core::units::Nanos;
@@ -56,7 +56,7 @@ pub struct Case {
 impl Default for Case {
     fn default() -> Case {
         Case {
-            tcp: Config::classic(Variant::Reno, 958),
+            tcp: Case::reference_tcp(Variant::Reno),
             rate_bps: 1_000_000,
             delay: Nanos::from_millis(5),
             buffer_packets: 40,
@@ -189,6 +189,11 @@ impl Case {
             last = reading;
         }
         moments
+    }
+
+    /// TCP as the reference case has it, with this kind of loss recovery.
+    pub fn reference_tcp(recovery: Variant) -> Config {
+        Config { reno_rules: RenoRules::Ns3, ..Config::classic(recovery, 958) }
     }
 
     /// Bytes of headers on the wire: 20 of TCP, 20 of IP, 2 of PPP.

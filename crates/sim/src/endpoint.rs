@@ -4,8 +4,8 @@
 //! [`Endpoint::timer`] when [`Endpoint::next_timer`] is due; then the application reads and writes
 //! through [`Socket`]; then [`Endpoint::transmit`] until it gives `None`; then it reads
 //! [`Endpoint::next_timer`] and, when the truth is recorded, [`Endpoint::snapshot`].
-//! `now` never runs backwards. After `transmit` gave `None`, nothing more may leave at this instant,
-//! so that the state it left behind says what the sender waits for.
+//! `now` never runs backwards. After `transmit` gave `None`, nothing more may leave at this
+//! instant, so that the state it left behind says what the sender waits for.
 //!
 //! The implementation is in `tcp`: its settings are one struct that scenario files give per host
 //! (`serde::Deserialize` with `deny_unknown_fields`, a default for every field, `Clone`), and a

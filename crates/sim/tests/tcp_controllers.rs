@@ -1,4 +1,5 @@
-//! What the controllers do over time, as tables: CUBIC's growth, the end of slow start, BBR's states.
+//! What the controllers do over time, as tables: CUBIC's growth, the end of slow start, BBR's
+//! states.
 
 mod support;
 
@@ -67,8 +68,8 @@ fn cubic_grows_as_its_formula() {
     let (begun, epoch) = (net.now, cwnd(&net));
     let k = ((w_max - epoch) / 0.4f64).cbrt();
     let mut table = format!(
-        "CUBIC after a loss at W_max = {w_max:.1} segments, 0.1 s round trip: RFC 9438 equations 1 and\n\
-         2, K = {k:.3} s.\n\n      t    cwnd  W_cubic   error\n"
+        "CUBIC after a loss at W_max = {w_max:.1} segments, 0.1 s round trip: \
+         RFC 9438 equations 1 and\n2, K = {k:.3} s.\n\n      t    cwnd  W_cubic   error\n"
     );
     for t in 0..=14 {
         net.run(begun + Nanos::from_secs_f64(f64::from(t)), |_| false);
@@ -264,9 +265,10 @@ fn utilisation(controller: &str, queue: usize, loss: f64) -> f64 {
 #[test]
 fn controllers_follow_a_change_of_bandwidth() {
     let mut table = String::from(
-        "40 ms round trip, a queue of 100 segments. 4 Mbit/s become 40 at 10 s and 4 again at 30 s;\n\
-         utilisation in percent, of the rate of the time.\n\n\
-         controller   5-10 s   10-12   12-15   15-20   20-30 | 30-32   32-35   35-50 s    rtt at 50 s\n",
+        "40 ms round trip, a queue of 100 segments. 4 Mbit/s become 40 at 10 s and 4 again \
+         at 30 s;\nutilisation in percent, of the rate of the time.\n\n\
+         controller   5-10 s   10-12   12-15   15-20   20-30 | 30-32   32-35   35-50 s    \
+         rtt at 50 s\n",
     );
     let spans = [(5, 10), (10, 12), (12, 15), (15, 20), (20, 30), (30, 32), (32, 35), (35, 50)];
     for controller in cc::CONTROLLERS {

@@ -48,8 +48,8 @@ fn window_under_loss(config: &Config, loss: Loss, segments: u64) -> f64 {
     (delivered(&net) - before) as f64 * RTT / net.now.since(begun).as_secs_f64()
 }
 
-/// Slow start ends at the window that is expected, or it overshoots by more than the next losses can
-/// take back.
+/// Slow start ends at the window that is expected, or it overshoots by more than the next losses
+/// can take back.
 fn config(controller: &str, recovery: Variant, expected_segs: f64) -> Config {
     Config {
         initial_ssthresh_bytes: Some((expected_segs * MSS as f64) as u64),
@@ -61,8 +61,8 @@ fn config(controller: &str, recovery: Variant, expected_segs: f64) -> Config {
     }
 }
 
-/// Mathis, Semke, Mahdavi and Ott, CCR 27(3), 1997, table 1: C = sqrt(3/2) when losses are periodic,
-/// 1.31 when they are random, with an ACK for every segment.
+/// Mathis, Semke, Mahdavi and Ott, CCR 27(3), 1997, table 1: C = sqrt(3/2) when losses are
+/// periodic, 1.31 when they are random, with an ACK for every segment.
 fn mathis(loss: Loss) -> f64 {
     match loss {
         Loss::Periodic(p) => 1.5f64.sqrt() / p.sqrt(),

@@ -5,22 +5,20 @@ use crate::units::Nanos;
 use std::net::IpAddr;
 
 /// One row per half, at its end or at expiry.
-pub type FlowRow = (FlowFacts, Verdict);
+pub type FlowRow = (Ends, (FlowFacts, Verdict));
 /// One row per half and periodic calculation.
-pub type IntervalRow = (IntervalFacts, Verdict);
+pub type IntervalRow = (Ends, (IntervalFacts, Verdict));
 /// One row per half and period.
-pub type PeriodRow = (PeriodFacts, Verdict);
+pub type PeriodRow = (Ends, (PeriodFacts, Verdict));
 
 columns! {
-    /// What was measured of a half.
-    #[derive(Clone, Debug)]
-    pub struct FlowFacts / FlowFactsBuilder {
+    /// Which half: who sends data to whom. Shared by `flows`, `intervals` and `periods`.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Ends / EndsBuilder {
         /// Identifier of the flow, the same for both halves and in every run over the same packets.
         flow_id: u64,
         /// `orig` when the data sender opened the connection, else `resp`.
         direction: &'static str,
-        /// Community ID version 1 of the flow.
-        community_id: String,
         /// Address of the data sender.
         src: IpAddr,
         /// Port of the data sender.
@@ -29,6 +27,15 @@ columns! {
         dst: IpAddr,
         /// Port of the data receiver.
         dst_port: u16,
+    }
+}
+
+columns! {
+    /// What was measured of a half.
+    #[derive(Clone, Debug)]
+    pub struct FlowFacts / FlowFactsBuilder {
+        /// Community ID version 1 of the flow.
+        community_id: String,
         /// The tunnel in which the flow ran; NULL outside any.
         tunnel: Option<String>,
         /// Position in the input of the first frame of the flow, from 1.
@@ -53,7 +60,8 @@ columns! {
         unique_bytes: u64,
         /// Payload bytes sent again, spurious retransmissions included.
         retransmitted_bytes: u64,
-        /// Payload bytes of retransmissions that proved unneeded (DSACK, Eifel, or acknowledged before).
+        /// Payload bytes of retransmissions that proved unneeded (DSACK, Eifel, or acknowledged
+        /// before).
         spurious_bytes: u64,
         /// Segments that arrived late without having been sent again.
         reordered_packets: u64,
@@ -122,18 +130,6 @@ columns! {
     /// What was measured of a half in one periodic calculation.
     #[derive(Clone, Debug)]
     pub struct IntervalFacts / IntervalFactsBuilder {
-        /// Identifier of the flow.
-        flow_id: u64,
-        /// `orig` or `resp`.
-        direction: &'static str,
-        /// Address of the data sender.
-        src: IpAddr,
-        /// Port of the data sender.
-        src_port: u16,
-        /// Address of the data receiver.
-        dst: IpAddr,
-        /// Port of the data receiver.
-        dst_port: u16,
         /// Begin of the interval in ns since the epoch.
         start_ns: Nanos,
         /// End of the interval in ns since the epoch.
@@ -165,18 +161,6 @@ columns! {
     /// What was measured of a half in one period (Siekkinen et al. 2007: Isolate, then Merge).
     #[derive(Clone, Debug)]
     pub struct PeriodFacts / PeriodFactsBuilder {
-        /// Identifier of the flow.
-        flow_id: u64,
-        /// `orig` or `resp`.
-        direction: &'static str,
-        /// Address of the data sender.
-        src: IpAddr,
-        /// Port of the data sender.
-        src_port: u16,
-        /// Address of the data receiver.
-        dst: IpAddr,
-        /// Port of the data receiver.
-        dst_port: u16,
         /// `ALP`, `STP` or `BTP`.
         kind: &'static str,
         /// Begin of the period in ns since the epoch.
@@ -208,6 +192,8 @@ columns! {
         retransmission_score: Option<f64>,
         /// Share of data packets sent within 3 MSS of the receiver window.
         rwnd_score: Option<f64>,
+        /// Share of the time in which the receiver window left no room for a full segment.
+        rwnd_time_score: Option<f64>,
         /// 1 - (window in packets - 1) * MSS / (capacity * RTT).
         burstiness_score: Option<f64>,
         /// Mean of the largest inter-arrival times / RTT: burstiness as measured.

@@ -1,4 +1,27 @@
 //! Frames to segments. Total: any bytes give a [`Segment`] or a named reason, never a panic.
+//!
+//! [`capture`] cuts a capture file into frames, [`Decoder`] takes the headers off a frame
+//! ([`linktype`], then IP, tunnels and TCP), [`hash`] sends both directions of a flow to the same
+//! place.
+
+pub mod bpf;
+pub mod capture;
+pub mod community;
+mod decode;
+mod ethernet;
+#[cfg(test)]
+mod forge;
+pub mod hash;
+mod ip;
+pub mod linktype;
+pub mod pcap;
+pub mod pcapng;
+mod tcp;
+pub mod tunnel;
+mod walk;
+mod wifi;
+
+pub use decode::Decoder;
 
 use crate::units::{Nanos, Seq};
 
@@ -47,17 +70,21 @@ pub struct FlowKey {
 
 impl FlowKey {
     /// The key of a packet from `src` to `dst`, and whether it runs from low to high.
+    #[inline]
     pub fn of(src: Endpoint, dst: Endpoint, tunnel: u16) -> (FlowKey, bool) {
-        if src <= dst {
-            (FlowKey { low: src, high: dst, tunnel }, true)
-        } else {
-            (FlowKey { low: dst, high: src, tunnel }, false)
-        }
+        // As numbers: a call to compare memory would cost more than the rest.
+        let (from, to) = (u128::from_be_bytes(src.addr), u128::from_be_bytes(dst.addr));
+        let forward = (from, src.port) <= (to, dst.port);
+        let (low, low_port) = if forward { (from, src.port) } else { (to, dst.port) };
+        let (high, high_port) = if forward { (to, dst.port) } else { (from, src.port) };
+        let endpoint = |addr: u128, port| Endpoint { addr: addr.to_be_bytes(), port };
+        let key = FlowKey { low: endpoint(low, low_port), high: endpoint(high, high_port), tunnel };
+        (key, forward)
     }
 }
 
 /// A TCP segment as the analysis needs it: headers only, no payload.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Segment {
     /// Position of its frame in the input, from 1.
     pub frame: u64,
@@ -85,7 +112,7 @@ pub struct Segment {
     pub payload_len: u32,
     /// IP packet length in bytes (the inner one of a tunnel): header, options and payload.
     pub ip_len: u32,
-    /// Length of the whole frame on the wire in bytes.
+    /// Length of the whole frame on the wire in bytes; at least that of the packet.
     pub wire_len: u32,
     /// Timestamps option (RFC 7323), valid with [`marks::TIMESTAMPS`].
     pub tsval: u32,
@@ -93,11 +120,11 @@ pub struct Segment {
     pub tsecr: u32,
     /// MSS option in bytes, 0 when absent. Meaningful on SYN.
     pub mss_option: u16,
-    /// Window scale option, [`NO_WINDOW_SCALE`] when absent. Meaningful on SYN.
+    /// Window scale option, at most 14, [`NO_WINDOW_SCALE`] when absent. Meaningful on SYN.
     pub window_scale: u8,
     /// How many of `sack` are filled.
     pub sack_count: u8,
-    /// SACK blocks (RFC 2018): left and right edge.
+    /// SACK blocks (RFC 2018): left and right edge. What is beyond `sack_count` means nothing.
     pub sack: [(Seq, Seq); 4],
 }
 

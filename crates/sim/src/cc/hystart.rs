@@ -52,8 +52,8 @@ impl HyStart {
 
     /// An acknowledgement in slow start.
     pub fn on_ack(&mut self, ack: &Ack) -> Step {
-        // "When windowEnd is ACKed, the current round ends": the byte at SND.NXT, the first one sent
-        // in answer to this round.
+        // "When windowEnd is ACKed, the current round ends": the byte at SND.NXT, the first one
+        // sent in answer to this round.
         let is_new_round = ack.path.snd_una > self.window_end;
         if is_new_round && self.start_round(ack.path.snd_nxt) {
             return Step::Exit;

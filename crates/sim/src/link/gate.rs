@@ -62,4 +62,8 @@ impl<B: Body, G: Gate> Element<B> for Gated<B, G> {
     fn drain(&mut self, into: &mut Vec<Event>) {
         self.events.drain(into);
     }
+
+    fn events_lost(&self) -> u64 {
+        self.events.lost()
+    }
 }

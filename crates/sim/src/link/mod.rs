@@ -20,8 +20,8 @@ use tcpwhy_core::units::Nanos;
 ///
 /// The contract that makes the simulator and the real-time emulator agree: what comes out, and when
 /// it is due, depends only on the pushes and their times, never on how often `pop` was called.
-/// An element therefore lets everything leave that is due by `now` at the start of `push`, and keeps
-/// it for `pop` with the time at which it left.
+/// An element therefore lets everything leave that is due by `now` at the start of `push`, and
+/// keeps it for `pop` with the time at which it left.
 pub trait Element<B>: Send {
     /// A packet arrives. `now` never runs backwards.
     fn push(&mut self, now: Nanos, packet: Packet<B>);
@@ -52,6 +52,11 @@ pub trait Element<B>: Send {
     /// Moves what happened since the last call to the end of `into`, in the order of time.
     fn drain(&mut self, into: &mut Vec<Event>) {
         let _ = into;
+    }
+
+    /// How many events were not kept since nobody drained them for too long.
+    fn events_lost(&self) -> u64 {
+        0
     }
 
     /// What waits at `now`, for elements with a queue.

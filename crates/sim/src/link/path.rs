@@ -9,8 +9,8 @@ use tcpwhy_core::units::Nanos;
 /// Elements one behind the other.
 ///
 /// Since no element depends on how often it is polled, the path does not follow a packet from
-/// element to element at the times at which it moves. It moves everything up to `now` at once, first
-/// element first, and it wants to be woken only when something may come out at its end.
+/// element to element at the times at which it moves. It moves everything up to `now` at once,
+/// first element first, and it wants to be woken only when something may come out at its end.
 pub struct Path<B> {
     stages: Vec<Stage<B>>,
 }
@@ -112,6 +112,10 @@ impl<B: Body> Element<B> for Path<B> {
 
     fn latency_min(&self) -> Nanos {
         self.stages.first().map_or(Nanos(0), |first| first.element.latency_min() + first.rest_min)
+    }
+
+    fn events_lost(&self) -> u64 {
+        self.stages.iter().map(|stage| stage.element.events_lost()).sum()
     }
 
     fn drain(&mut self, into: &mut Vec<Event>) {

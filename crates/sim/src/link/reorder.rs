@@ -92,6 +92,10 @@ impl<B: Body> Element<B> for Holder<B> {
     fn drain(&mut self, into: &mut Vec<Event>) {
         self.events.drain(into);
     }
+
+    fn events_lost(&self) -> u64 {
+        self.events.lost()
+    }
 }
 
 fn three() -> Count {

@@ -96,6 +96,10 @@ impl<B: Body, S: Service> Element<B> for Server<B, S> {
         self.events.drain(into);
     }
 
+    fn events_lost(&self) -> u64 {
+        self.events.lost()
+    }
+
     fn backlog(&mut self, now: Nanos) -> Option<Backlog> {
         self.advance(now);
         Some(self.backlog.at(now))

@@ -25,8 +25,8 @@ pub struct Shaper {
 }
 
 impl Settings for Shaper {
-    const EXAMPLES: &'static [&'static str] =
-        &["rate_bps = 1_000_000\nburst_bytes = 10_000\nqueue = { drop_tail = { limit_bytes = 50_000 } }"];
+    const EXAMPLES: &'static [&'static str] = &["rate_bps = 1_000_000\nburst_bytes = 10_000\n\
+         queue = { drop_tail = { limit_bytes = 50_000 } }"];
 
     fn build<B: Body>(&self, random: Random) -> Box<dyn Element<B>> {
         let queue = self.queue.build(Some(self.rate_bps.0), random);

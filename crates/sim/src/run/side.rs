@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::endpoint::Limit;
+use crate::source::Application;
 use crate::truth::{Name, Waiting};
 
 /// An endpoint with its program and its network card.

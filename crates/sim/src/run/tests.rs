@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::endpoint::{Kind, Limit, Outgoing, Phase, Socket};
+use crate::link::Elements;
 use crate::packet::TcpHeader;
 use crate::random::Random;
 use crate::source::Workloads;

@@ -49,7 +49,8 @@ fn errors_name_file_line_key_and_allowed_values() {
         (
             "delay.delay_ms",
             "delay.delay_us",
-            "s.toml:9: links.path.forward[1].delay.delay_us: unknown field `delay_us`, expected `delay_ms`",
+            "s.toml:9: links.path.forward[1].delay.delay_us: unknown field `delay_us`, \
+             expected `delay_ms`",
         ),
         (
             "to = \"D\"",
@@ -65,7 +66,8 @@ fn errors_name_file_line_key_and_allowed_values() {
         (
             "workload.bulk",
             "workload.bulky",
-            "s.toml:15: flows[0].workload: unknown variant `bulky`, expected one of `bulk`, `fixed_size`",
+            "s.toml:15: flows[0].workload: unknown variant `bulky`, expected one of \
+             `bulk`, `fixed_size`",
         ),
         (
             "\"unshared_bottleneck/queue\"",
@@ -85,7 +87,8 @@ fn errors_name_file_line_key_and_allowed_values() {
         (
             "duration_s = 1",
             "duration_s = \"x\"",
-            "s.toml:3: duration_s: invalid type: string \"x\", expected a time in seconds from 0 to 3.2e7",
+            "s.toml:3: duration_s: invalid type: string \"x\", expected a time in \
+             seconds from 0 to 3.2e7",
         ),
         ("title = \"one flow\"", "title = ", "s.toml:2: "),
         ("title = \"one flow\"", "", "s.toml:1: missing field `title`"),

@@ -21,8 +21,10 @@ pub struct Chunks {
 }
 
 impl Workload for Chunks {
-    const EXAMPLES: &'static [&'static str] =
-        &["chunk_bytes = 400_000\ninterval_ms = 1000", "chunk_bytes = 50_000\ninterval_ms = 200\ncount = 3"];
+    const EXAMPLES: &'static [&'static str] = &[
+        "chunk_bytes = 400_000\ninterval_ms = 1000",
+        "chunk_bytes = 50_000\ninterval_ms = 200\ncount = 3",
+    ];
 
     fn build(&self, start: Nanos, _random: Random) -> Programs {
         let metronome = Metronome::every(start, self.chunk_bytes.0, self.interval_ms.0);

@@ -52,7 +52,7 @@ registry! {
         "paced", paced::Paced, "Writes at a steady rate.";
         "chunks", chunks::Chunks, "Writes a chunk, pauses, writes the next.";
         "small_writes", small_writes::SmallWrites, "Writes a few bytes at a time.";
-        "request_response", request_response::RequestResponse, "Asks, waits for the answer, thinks.";
+        "request_response", request_response::RequestResponse, "Asks, awaits the answer, thinks.";
         "phases", phases::Phases, "One workload after another.";
     }
 }

@@ -28,7 +28,8 @@ pub struct Phase {
 
 impl Workload for Phases {
     const EXAMPLES: &'static [&'static str] = &[
-        "list = [{ for_s = 1, workload.bulk = {} }, { for_s = 2, workload.paced.rate_bps = 100_000 }]",
+        "[[list]]\nfor_s = 1\nworkload.bulk = {}\n\n\
+         [[list]]\nfor_s = 2\nworkload.paced.rate_bps = 100_000",
     ];
 
     fn build(&self, start: Nanos, random: Random) -> Programs {

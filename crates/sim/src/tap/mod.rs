@@ -169,7 +169,8 @@ impl Joiner {
 }
 
 /// Appends `next` to `first` if the kernel would: same flow, next in sequence, both with payload,
-/// same acknowledgement, window and timestamps, and the whole fits into an IP packet. A PSH ends it.
+/// same acknowledgement, window and timestamps, and the whole fits into an IP packet. A PSH ends
+/// it.
 fn join(first: &mut Record, next: &Record) -> bool {
     let (Content::Tcp(head, _), Content::Tcp(tail, _)) = (&mut first.content, &next.content) else {
         return false;

@@ -62,7 +62,8 @@ pub struct Config {
     pub slow_start_after_idle: bool,
     /// Keep-alive probes (RFC 9293 section 3.8.4).
     pub keep_alive: Option<KeepAlive>,
-    /// How often one segment is sent again before the connection is given up; `None` never gives up.
+    /// How often one segment is sent again before the connection is given up; `None` never gives
+    /// up.
     pub max_retries: Option<u32>,
     /// Initial sequence number.
     pub iss: Seq,
@@ -70,8 +71,8 @@ pub struct Config {
     pub seed: u64,
 }
 
-/// How losses are found and repaired. The SACK-based ones fall back to [`Variant::NewReno`] when the
-/// peer does not offer SACK.
+/// How losses are found and repaired. The SACK-based ones fall back to [`Variant::NewReno`] when
+/// the peer does not offer SACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variant {
     /// Three duplicate ACKs retransmit one segment and start slow start anew (4.3BSD-Tahoe).
@@ -244,7 +245,6 @@ impl Config {
                 tick: None,
                 backoff_reset: BackoffReset::AnyAck,
             },
-            reno_rules: RenoRules::Ns3,
             limited_transmit: false,
             prr: false,
             frto: false,

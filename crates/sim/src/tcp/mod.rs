@@ -1,12 +1,12 @@
 //! TCP over virtual time: one side of one connection, without clock or I/O.
 //!
-//! Before working here read RFC 9293, 5681, 6298, 6675, 7323 and 8985. The files answer one question
-//! each:
+//! Before working here read RFC 9293, 5681, 6298, 6675, 7323 and 8985. The files answer one
+//! question each:
 //!
 //! | file | question |
 //! |---|---|
 //! | [`config`] | how is this endpoint set? |
-//! | [`handshake`], [`input`], [`output`] | what state is the connection in, what arrives, what leaves? |
+//! | [`handshake`], [`input`], [`output`] | in what state are we, what arrives, what leaves? |
 //! | [`send`], [`pacing`], [`persist`] | what may I send, when? |
 //! | [`limit`] | what stops me? |
 //! | [`ack`], [`rto`] | what does an acknowledgement say? |
@@ -14,8 +14,8 @@
 //! | [`receiver`], [`window`] | what do I acknowledge, how much room is there? |
 //!
 //! Payload has no content: its position in the stream is its identity. Positions are 64-bit offsets
-//! from the initial sequence number, where the SYN is 0 and the first byte 1; only headers carry the
-//! 32-bit numbers of the wire.
+//! from the initial sequence number, where the SYN is 0 and the first byte 1; only headers carry
+//! the 32-bit numbers of the wire.
 
 mod ack;
 pub mod config;

@@ -9,8 +9,8 @@ pub struct Ranges {
 }
 
 impl Ranges {
-    /// Adds `start..end`. `fresh` is called with every part that was not yet in the set. Returns the
-    /// range that now holds it.
+    /// Adds `start..end`. `fresh` is called with every part that was not yet in the set. Returns
+    /// the range that now holds it.
     pub fn insert(&mut self, start: u64, end: u64, mut fresh: impl FnMut(u64, u64)) -> (u64, u64) {
         let first = self.ranges.partition_point(|range| range.1 < start);
         let (mut merged, mut cursor, mut next) = ((start, end), start, first);

@@ -101,7 +101,8 @@ impl<B> State<B> {
 
     fn wish(&mut self) -> Wish {
         let Red { min_packets, max_packets, probability_max, gentle, .. } = self.settings;
-        let (min, max, max_p) = (min_packets.0, max_packets.0.max(min_packets.0), probability_max.0);
+        let (min, max_p) = (min_packets.0, probability_max.0);
+        let max = max_packets.0.max(min);
         let u = self.random.unit();
         if self.average < min {
             self.count = -1;

@@ -37,10 +37,10 @@ fn overload(queue: &str, count: u64, interval: Nanos, ecn: Ecn) -> (Vec<(Nanos, 
 
 #[test]
 fn codel_drops_first_after_an_interval_above_target_and_then_by_the_law() {
-    // Twice the link's rate for 2 s. Packet k is taken up at 8 k ms and arrived at 4 k ms: it waited
-    // 4 k ms. At 16 ms that is above 5 ms, but only one packet is left behind; so the time above
-    // starts at 24 ms. 100 ms later the first drop is due, and happens at the next departure: at
-    // 128 ms. The next ones are due 100/sqrt(1), 100/sqrt(2), 100/sqrt(3), ... ms after that.
+    // Twice the link's rate for 2 s. Packet k is taken up at 8 k ms and arrived at 4 k ms: it
+    // waited 4 k ms. At 16 ms that is above 5 ms, but only one packet is left behind; so the time
+    // above starts at 24 ms. 100 ms later the first drop is due, and happens at the next departure:
+    // at 128 ms. The next ones are due 100/sqrt(1), 100/sqrt(2), 100/sqrt(3), ... ms after that.
     let (_, events) = overload("codel]", 500, Nanos::from_millis(4), Ecn::NotEct);
     let times: Vec<i64> = events.iter().take(5).map(|event| event.at.0 / 1_000_000).collect();
     assert_eq!(times, [128, 232, 304, 360, 408]);

@@ -195,3 +195,17 @@ fn a_path_wakes_only_when_something_comes_out() {
     assert_eq!(left, Nanos::from_millis(13));
     assert_eq!(path.next(), None);
 }
+
+#[test]
+fn a_log_that_nobody_drains_is_bounded_and_counts_what_it_lost() {
+    let mut element = build("[bernoulli]\nloss = 1");
+    for id in 0..70_000 {
+        element.push(Nanos(0), packet(id, 100, Ecn::NotEct));
+    }
+    let mut events = Vec::new();
+    element.drain(&mut events);
+    assert_eq!(
+        (events.len() as u64 + element.events_lost(), element.events_lost()),
+        (70_000, 4464)
+    );
+}

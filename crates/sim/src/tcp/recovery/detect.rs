@@ -46,7 +46,8 @@ impl Sender {
         if bytes == 0 && is_third { self.mark_head_lost(now) } else { bytes }
     }
 
-    /// RFC 8985 section 6.2 step 5: RACK_detect_loss(). Also called when the reordering timer fires.
+    /// RFC 8985 section 6.2 step 5: RACK_detect_loss(). Also called when the reordering timer
+    /// fires.
     pub(in crate::tcp) fn detect_by_time(&mut self, now: Nanos) -> u64 {
         let is_urgent = self.recovery.phase != Phase::Open
             || self.board.sacked_bytes() >= u64::from(DUP_THRESH) * self.mss;

@@ -52,9 +52,9 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// 20 segments outstanding, one lost, ssthresh 10: the retransmission, then one segment on every
-    /// second ACK, as in the figure of RFC 6937 section 4. At pipe = ssthresh nothing leaves, below
-    /// it what is missing.
+    /// 20 segments outstanding, one lost, ssthresh 10: the retransmission, then one segment on
+    /// every second ACK, as in the figure of RFC 6937 section 4. At pipe = ssthresh nothing leaves,
+    /// below it what is missing.
     #[test]
     fn one_loss_sends_on_every_second_ack() {
         let (mut prr, mut pipe) = (Prr::default(), 19u64);

@@ -1,4 +1,5 @@
-//! RACK: a segment is lost when one sent sufficiently later has been delivered (RFC 8985 section 6).
+//! RACK: a segment is lost when one sent sufficiently later has been delivered (RFC 8985 section
+//! 6).
 
 use super::scoreboard::Sent;
 use tcpwhy_core::units::Nanos;

@@ -195,8 +195,8 @@ impl Scoreboard {
     }
 
     /// RFC 6675 IsLost() for everything at once: what lies below `threshold` discontiguous sacked
-    /// sequences, or below more than `(threshold - 1) * mss` sacked bytes, is lost. `lost` sees each
-    /// segment that is newly marked.
+    /// sequences, or below more than `(threshold - 1) * mss` sacked bytes, is lost. `lost` sees
+    /// each segment that is newly marked.
     pub fn mark_lost_by_sack(&mut self, threshold: u32, mss: u64, mut lost: impl FnMut(&Sent)) {
         let (mut sequences, mut bytes, mut edge) = (0, 0, None);
         for (start, end) in self.sacked.iter().rev() {

@@ -1,0 +1,67 @@
+# `make` lists what can be made. Everything that is installed goes into .venv and target.
+
+PYTHON ?= python3
+BIN := .venv/bin
+# maturin is found on the path when pip builds without isolation.
+PIP := PATH="$(CURDIR)/.venv/bin:$$PATH" $(BIN)/pip --quiet --disable-pip-version-check
+SOURCES := pyproject.toml Cargo.toml Cargo.lock \
+    $(shell find crates \( -name '*.rs' -o -name Cargo.toml \) -not -path '*/tests/*')
+CAPTURES := $(addprefix tests/data/, slow_reader.pcap receiver_window.pcap application.pcap \
+    bulk_tbf_middle.pcap loss_middle.pcap)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-rust test-python lint fmt docs bench clean
+
+help: ## list what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: .venv/ready ## build, analyse the captures that come with the repository, print the table
+	$(BIN)/tcpwhy analyze $(CAPTURES)
+
+test: test-rust test-python ## build and run all tests
+
+test-rust: .venv/made
+	cargo test --locked --workspace
+
+test-python: .venv/ready-dev
+	$(BIN)/python -m pytest
+
+lint: .venv/ready-dev ## check style and types
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+fmt: .venv/ready-dev ## bring the sources into the house style
+	cargo fmt --all
+	$(BIN)/ruff check --fix --select I
+	$(BIN)/ruff format
+
+docs: .venv/ready ## regenerate docs/reference from the code
+	$(BIN)/python tools/reference.py
+
+bench: ## measure CPU time per packet and memory; BENCH='--peers paper-1024' chooses
+	$(PYTHON) tools/bench.py $(BENCH)
+
+clean: ## remove everything that was built or installed
+	rm -rf .venv target dist python/tcpwhy/*.so
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# The virtual environment, with what the build itself needs.
+.venv/made: tools/preflight.sh
+	@sh tools/preflight.sh $(PYTHON)
+	$(PYTHON) -m venv .venv
+	$(PIP) install 'maturin>=1.9,<2'
+	@touch $@
+
+# An editable install: Python sources are used where they are, only Rust needs a build.
+.venv/ready: .venv/made $(SOURCES)
+	$(PIP) install --no-build-isolation --editable .
+	@touch $@
+
+.venv/ready-dev: .venv/made $(SOURCES)
+	$(PIP) install --no-build-isolation --editable '.[dev]'
+	@touch .venv/ready $@

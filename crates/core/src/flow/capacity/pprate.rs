@@ -1,0 +1,173 @@
+//! PPrate's procedure on one window of samples.
+
+use super::Sample;
+use super::modes::{Mode, modes};
+
+/// A capacity estimate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// Capacity in bit/s.
+    pub bps: f64,
+    /// Lower bound: the asymptotic dispersion rate of long trains, where it was found.
+    pub lower_bps: Option<f64>,
+    /// Upper bound: the right edge of the mode.
+    pub upper_bps: Option<f64>,
+    /// 1 when there was one mode, 3 when trains had to decide between several.
+    pub phase: u8,
+}
+
+/// Why there is no estimate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Fewer usable samples than an estimate needs.
+    FewSamples,
+    /// All samples are alike to within the noise of a clock: nothing was queued behind a narrow
+    /// link that would make the spacing.
+    NoSpread,
+}
+
+impl Refusal {
+    /// The reason in the tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Refusal::FewSamples => "refused: too few samples after cleaning",
+            Refusal::NoSpread => "refused: no mode in the packet gaps",
+        }
+    }
+}
+
+/// Estimates the capacity from packet gaps, in three phases (ALGORITHMS 3.3): the modes of the
+/// rates of pairs; with several of them, the asymptotic dispersion rate (ADR) from trains of 3 to
+/// 39 packets; the strongest pair mode at or above that.
+pub fn pprate(samples: &[Sample]) -> Result<Estimate, Refusal> {
+    let mut rates: Vec<f64> =
+        samples.iter().map(|s| f64::from(s.bits) * 1e9 / f64::from(s.gap_ns)).collect();
+    let cleaned = clean(&mut rates).ok_or(Refusal::FewSamples)?;
+    if cleaned.rates.len() < FEWEST_CLEANED {
+        return Err(Refusal::FewSamples);
+    }
+    let pairs = modes(cleaned.rates, cleaned.width);
+    match pairs.as_slice() {
+        [] => Err(Refusal::NoSpread),
+        [only] => Ok(estimate(only, None, 1)),
+        several => {
+            let adr = dispersion_rate(samples, cleaned.width);
+            let chosen = choose(several, adr.as_ref());
+            Ok(estimate(chosen, adr.map(|adr| adr.centre), 3))
+        }
+    }
+}
+
+fn estimate(mode: &Mode, lower_bps: Option<f64>, phase: u8) -> Estimate {
+    Estimate { bps: mode.centre, lower_bps, upper_bps: Some(mode.high), phase }
+}
+
+struct Cleaned<'a> {
+    rates: &'a [f64],
+    width: f64,
+}
+
+/// Sorts, drops what lies more than one interquartile range outside the quartiles, and chooses the
+/// bin width: a twentieth of that range, at least a hundredth of the median so that an almost
+/// noiseless link still has bins, and no more than 1,000 bins.
+fn clean(rates: &mut [f64]) -> Option<Cleaned<'_>> {
+    rates.sort_by(f64::total_cmp);
+    let quantile = |q: f64| rates.get((rates.len() as f64 * q) as usize).copied();
+    let (low, median, high) = (quantile(0.25)?, quantile(0.5)?, quantile(0.75)?);
+    let spread = high - low;
+    let from = rates.partition_point(|&rate| rate < low - spread);
+    let to = rates.partition_point(|&rate| rate <= high + spread);
+    let largest = rates[to - 1];
+    let width = (BIN_OF_SPREAD * spread).max(BIN_OF_MEDIAN * median).max(largest / MOST_BINS);
+    Some(Cleaned { rates: &rates[from..to], width })
+}
+
+/// The mode of the rates of trains, for the shortest trains that have only one.
+fn dispersion_rate(samples: &[Sample], width: f64) -> Option<Mode> {
+    for length in TRAINS {
+        let rates: Vec<f64> = samples
+            .chunks_exact(length - 1)
+            .map(|train| {
+                let bits: f64 = train.iter().map(|s| f64::from(s.bits)).sum();
+                let time: f64 = train.iter().map(|s| f64::from(s.gap_ns)).sum();
+                bits * 1e9 / time
+            })
+            .collect();
+        let found = modes(&rates, width);
+        let tallest = found.iter().max_by_key(|mode| mode.height)?;
+        if found.len() == 1 {
+            return Some(*tallest);
+        }
+        if tallest.height < LEAST_TRAINS {
+            return None;
+        }
+    }
+    None
+}
+
+/// The strongest pair mode that does not lie below the dispersion rate; then, where cross traffic
+/// or an acknowledgement per packet put the strength into a fraction of the rate, the multiple of
+/// it that is a mode of its own (ALGORITHMS 7.12, harmonic rule).
+fn choose<'a>(pairs: &'a [Mode], adr: Option<&Mode>) -> &'a Mode {
+    let tallest = |modes: &mut dyn Iterator<Item = &'a Mode>| modes.max_by_key(|mode| mode.height);
+    let above = adr.and_then(|adr| {
+        tallest(&mut pairs.iter().filter(|mode| mode.low >= adr.high || mode.high > adr.centre))
+    });
+    let chosen = above.or_else(|| tallest(&mut pairs.iter())).expect("there are several modes");
+    let harmonic = pairs.iter().rev().find(|mode| {
+        mode.height >= LEAST_TRAINS
+            && (2..=6).any(|k| (mode.centre / f64::from(k) / chosen.centre - 1.0).abs() < 0.05)
+    });
+    harmonic.unwrap_or(chosen)
+}
+
+const FEWEST_CLEANED: usize = 150;
+const BIN_OF_SPREAD: f64 = 0.05;
+const BIN_OF_MEDIAN: f64 = 0.01;
+const MOST_BINS: f64 = 1000.0;
+const TRAINS: std::ops::Range<usize> = 3..40;
+/// A bin with fewer samples is noise (pathrate's BIN_NOISE).
+const LEAST_TRAINS: u32 = 15;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A small generator of its own, so that the samples are the same everywhere.
+    fn noise(state: &mut u64) -> f32 {
+        *state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*state >> 40) as f32 / (1u64 << 24) as f32
+    }
+
+    fn samples(gaps_us: impl Fn(&mut u64) -> f32) -> Vec<Sample> {
+        let mut state = 7;
+        (0..1000).map(|_| Sample { bits: 12_000.0, gap_ns: gaps_us(&mut state) * 1e3 }).collect()
+    }
+
+    #[test]
+    fn a_saturated_link_has_one_mode_at_its_rate() {
+        let found = pprate(&samples(|state| 119.0 + 2.0 * noise(state))).unwrap();
+        assert!((found.bps / 1e8 - 1.0).abs() < 0.02, "{found:?}");
+        assert_eq!(found.phase, 1);
+    }
+
+    #[test]
+    fn cross_traffic_between_packets_does_not_hide_the_capacity() {
+        // One in two gaps holds a packet of somebody else.
+        let found = pprate(&samples(|state| {
+            let cross = if noise(state) < 0.5 { 120.0 } else { 0.0 };
+            119.0 + 2.0 * noise(state) + cross
+        }))
+        .unwrap();
+        assert!((found.bps / 1e8 - 1.0).abs() < 0.03, "{found:?}");
+        assert_eq!(found.phase, 3);
+    }
+
+    #[test]
+    fn few_samples_are_refused() {
+        let few = samples(|_| 120.0)[..100].to_vec();
+        assert_eq!(pprate(&few), Err(Refusal::FewSamples));
+        assert_eq!(pprate(&[]), Err(Refusal::FewSamples));
+    }
+}

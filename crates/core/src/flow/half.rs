@@ -1,0 +1,481 @@
+//! One direction of a flow, named by its data sender: facts, one segment at a time.
+
+use super::capacity::{Capacity, Collector, Stream};
+use super::delay::Rtt;
+use super::delivery::Delivery;
+use super::entry::Entry;
+use super::ledger::{Acked, Filed, Kind, Ledger, Path};
+use super::mss::Mss;
+use super::period::{Before, Isolate, Step};
+use super::scale::ScaleEvidence;
+use super::stretch::Stretch;
+use super::view::{Known, SenderView};
+use crate::units::{Nanos, Seq, Unwrap};
+use crate::wire::flags;
+
+/// Everything known of one direction.
+#[derive(Debug, Default)]
+pub struct Half {
+    /// Counts from begin to end.
+    pub totals: Totals,
+    /// Effective MSS.
+    pub mss: Mss,
+    /// Round-trip times.
+    pub rtt: Rtt,
+    /// Intervals and periods; made with the first payload.
+    pub stretch: Option<Box<Stretch>>,
+    /// Shift of the receiver's window; `None` while it is unknown.
+    pub window_scale: Option<u8>,
+    unwrap: Option<Unwrap>,
+    ledger: Ledger,
+    view: SenderView,
+    isolate: Isolate,
+    capacity: Option<Box<Collector>>,
+    delivery: Delivery,
+    window_closed: bool,
+    headers_len: u32,
+    last_new: Option<Nanos>,
+    /// End of the newest window that the observer saw.
+    edge: Option<u64>,
+    free_since: Option<Nanos>,
+    drained: Option<Nanos>,
+    scale_evidence: ScaleEvidence,
+    seed_highest: Option<u32>,
+    seed_again_bytes: u64,
+    seed_new_bytes: u64,
+}
+
+/// Counts of a half from its begin to its end.
+#[derive(Clone, Debug, Default)]
+#[expect(missing_docs, reason = "the columns of the flows table document them")]
+pub struct Totals {
+    pub packets: u64,
+    pub data_packets: u64,
+    pub wire_bytes: u64,
+    pub payload_bytes: u64,
+    pub unique_bytes: u64,
+    pub retransmitted_bytes: u64,
+    pub spurious_bytes: u64,
+    pub reordered_packets: u64,
+    pub duplicate_frames: u64,
+    pub loss_events: u64,
+    pub rto_events: u64,
+    pub fast_retransmissions: u64,
+    pub tlp_events: u64,
+    pub zero_window_events: u64,
+    pub zero_window_probes: u64,
+    pub keep_alives: u64,
+    pub duplicate_acks: u64,
+    pub missed_bytes: u64,
+    pub out_of_window: u64,
+    pub flight_max: Option<u64>,
+    pub rwnd_max: Option<u64>,
+    pub first_data: Option<Nanos>,
+    pub last_data: Option<Nanos>,
+}
+
+impl Totals {
+    /// Time from the first to the last data segment.
+    pub fn data_span(&self) -> Nanos {
+        match (self.first_data, self.last_data) {
+            (Some(first), Some(last)) => last.since(first),
+            _ => Nanos(0),
+        }
+    }
+}
+
+/// What a half has to know of the flow around it.
+#[derive(Clone, Copy, Debug)]
+pub struct Around {
+    /// Delay from the observer to the data sender and back.
+    pub tau_sender: Option<Nanos>,
+    /// Where the observer stands, 0 at the data sender.
+    pub position: Option<f64>,
+    /// Begin of the flow.
+    pub flow_start: Nanos,
+    /// Length of an interval.
+    pub interval: Nanos,
+}
+
+/// What became of one data segment.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// What it was.
+    pub filed: Filed,
+    /// First byte, relative to the initial sequence number.
+    pub seq_start: i64,
+    /// Flight size after it.
+    pub flight_size: Option<u64>,
+}
+
+impl Half {
+    /// Sequence numbers count from `origin` on; later calls do nothing.
+    pub fn start(&mut self, origin: Seq) {
+        if self.unwrap.is_none() {
+            let mut unwrap = Unwrap::new(origin);
+            self.ledger.start(unwrap.widen(origin));
+            self.unwrap = Some(unwrap);
+        }
+    }
+
+    /// Whether sequence numbers of this half are known.
+    pub fn started(&self) -> bool {
+        self.unwrap.is_some()
+    }
+
+    /// `seq` relative to the first sequence number known.
+    pub fn relative(&self, seq: Seq) -> Option<i64> {
+        let unwrap = self.unwrap.as_ref()?;
+        Some(unwrap.peek(seq) as i64 - self.ledger.origin() as i64)
+    }
+
+    /// Files a segment with payload.
+    pub fn data(&mut self, frame: u64, entry: &Entry, around: &Around) -> Option<Sent> {
+        let first = entry.seq + u32::from(entry.has(flags::SYN));
+        self.start(first);
+        let unwrap = self.unwrap.as_mut().expect("started above");
+        let start = unwrap.peek(first);
+        if start.abs_diff(self.ledger.next()) > FARTHEST {
+            self.totals.out_of_window += 1;
+            return None;
+        }
+        let end = unwrap.widen(first + entry.payload_len);
+        let path = Path {
+            srtt: self.rtt.srtt,
+            rtt_min: self.rtt.min,
+            rto: self.rtt.rto(),
+            window_closed: self.window_closed,
+        };
+        let repairing = self.ledger.recovery().is_some();
+        let filed = self.ledger.data(start, end, frame, entry, &path);
+        self.mss.learn(entry.payload_len);
+        self.headers_len = entry.headers_len();
+        let known = self.view.at(entry);
+        self.stretch.get_or_insert_with(|| {
+            Box::new(Stretch::new(entry.ts, around.flow_start, around.interval))
+        });
+        let (full, small) = self.packets(entry.payload_len, start, known);
+        if matches!(filed.kind, Kind::New | Kind::Reordered) {
+            let before = self.before(entry.ts);
+            let step = self.isolate.segment(entry.ts, full, small, before);
+            self.take_step(step, entry.ts);
+        }
+        let data_packets = self.totals.data_packets;
+        self.stretch_mut().roll(entry.ts, around.interval, data_packets);
+        self.count(entry, &filed, full + u32::from(small));
+        let flight_size = known.map(|known| self.ledger.next().saturating_sub(known.una));
+        self.sum(entry, &filed, full, small, known, repairing);
+        self.capacity_from_data(entry, &filed, full > 0, around);
+        self.note_freedom(entry.ts);
+        self.view.sent(entry.ts, self.ledger.next(), self.mss.value());
+        let seq_start = start as i64 - self.ledger.origin() as i64;
+        Some(Sent { filed, seq_start, flight_size })
+    }
+
+    fn stretch_mut(&mut self) -> &mut Stretch {
+        self.stretch.as_mut().expect("made with the first payload")
+    }
+
+    fn take_step(&mut self, step: Step, ts: Nanos) {
+        if step != Step::Stay {
+            self.stretch_mut().step(step, ts);
+            if !matches!(step, Step::Transfer { .. }) {
+                self.last_new = None;
+                self.capacity.iter_mut().for_each(|capacity| capacity.interrupt());
+            }
+        }
+    }
+
+    /// How many full packets a segment stands for, and whether a small one is among them. What the
+    /// end of the receiver's window cut short is no sign of the application.
+    fn packets(&self, len: u32, start: u64, known: Option<Known>) -> (u32, bool) {
+        let (full, small) = self.mss.split(len);
+        let mss = u64::from(self.mss.value());
+        let left = known.and_then(|known| known.edge).map(|edge| edge.saturating_sub(start));
+        let cut = small && left.is_some_and(|left| left < u64::from(full + 1) * mss);
+        if cut { (full + 1, false) } else { (full, small) }
+    }
+
+    /// What the sender could have done before this segment, for Isolate.
+    fn before(&self, ts: Nanos) -> Before {
+        let since = |start: Option<Nanos>| start.map_or(Nanos(0), |start| ts.since(start));
+        let idle = self.rtt.srtt.unwrap_or(Nanos::from_millis(100)).max(SHORTEST_IDLE);
+        Before { free: since(self.free_since), drained: since(self.drained), idle }
+    }
+
+    /// Notes from when on nothing has held the sender back: room in the window for a full segment
+    /// and no loss being repaired; and from when on it had nothing in flight besides. `at` is the
+    /// sender's time, as far as it can be told.
+    fn note_freedom(&mut self, at: Nanos) {
+        let next = self.ledger.next();
+        let room = self.edge.is_none_or(|edge| edge >= next + u64::from(self.mss.value()));
+        let free = room && !self.window_closed && self.ledger.recovery().is_none();
+        self.free_since = if free { self.free_since.or(Some(at)) } else { None };
+        let drained = free && self.ledger.una() >= next;
+        self.drained = if drained { self.drained.or(Some(at)) } else { None };
+    }
+
+    fn count(&mut self, entry: &Entry, filed: &Filed, packets: u32) {
+        let totals = &mut self.totals;
+        totals.first_data.get_or_insert(entry.ts);
+        totals.last_data = Some(entry.ts);
+        totals.data_packets += u64::from(packets);
+        totals.payload_bytes += u64::from(entry.payload_len);
+        totals.unique_bytes += filed.unique_bytes;
+        totals.retransmitted_bytes += filed.retransmitted_bytes;
+        totals.missed_bytes -= filed.found_bytes;
+        totals.loss_events += u64::from(filed.loss_event);
+        totals.rto_events += u64::from(filed.rto_event);
+        match filed.kind {
+            Kind::Fast => totals.fast_retransmissions += 1,
+            Kind::Tlp => totals.tlp_events += 1,
+            Kind::Reordered => totals.reordered_packets += 1,
+            Kind::ZeroWindowProbe => totals.zero_window_probes += 1,
+            Kind::KeepAlive => totals.keep_alives += 1,
+            Kind::Spurious => totals.spurious_bytes += filed.retransmitted_bytes,
+            Kind::New | Kind::Rto | Kind::Retransmission => {}
+        }
+    }
+
+    /// Adds the segment to the window of scores.
+    fn sum(
+        &mut self,
+        entry: &Entry,
+        filed: &Filed,
+        full: u32,
+        small: bool,
+        known: Option<Known>,
+        repairing: bool,
+    ) {
+        let mss = u64::from(self.mss.value());
+        let gaps_from = self.totals.data_packets >= COLLECT_FROM;
+        let window = self.stretch.as_mut().expect("made with the first payload").window(full > 0);
+        let sums = &mut window.sums;
+        sums.rwnd_blocked_ns += self.view.take_blocked().0 as u64;
+        let ip_bytes = filed.unique_bytes
+            + u64::from(full + u32::from(small)) * u64::from(entry.headers_len());
+        if sums.first.is_none() {
+            sums.first = Some(entry.ts);
+            sums.first_ip_bytes = ip_bytes;
+        }
+        sums.last = Some(entry.ts);
+        sums.data_packets += u64::from(full + u32::from(small));
+        sums.payload_bytes += u64::from(entry.payload_len);
+        sums.unique_bytes += filed.unique_bytes;
+        sums.retransmitted_bytes += filed.retransmitted_bytes;
+        sums.loss_events += u64::from(filed.loss_event);
+        if filed.kind == Kind::Spurious {
+            sums.spurious_bytes += filed.retransmitted_bytes;
+        }
+        if filed.kind != Kind::New {
+            self.last_new = None;
+            return;
+        }
+        sums.ip_bytes += ip_bytes;
+        if let Some(known) = known {
+            let flight = self.ledger.next().saturating_sub(known.una);
+            sums.flight_max = sums.flight_max.max(Some(flight));
+            self.totals.flight_max = self.totals.flight_max.max(Some(flight));
+            if let Some(edge) = known.edge {
+                let rwnd = edge.saturating_sub(known.una);
+                sums.rwnd_known += 1;
+                sums.rwnd_sum += rwnd as f64;
+                sums.rwnd_min = Some(sums.rwnd_min.map_or(rwnd, |least| least.min(rwnd)));
+                let headroom = (HEADROOM_SEGMENTS * mss).min(rwnd / 4).max(mss);
+                sums.rwnd_limited += u64::from(rwnd.saturating_sub(flight) < headroom);
+            }
+        }
+        if let Some(last) = self.last_new.replace(entry.ts).filter(|_| !repairing && gaps_from) {
+            window.gap(entry.ts.since(last));
+        }
+    }
+
+    fn capacity_from_data(&mut self, entry: &Entry, filed: &Filed, full: bool, around: &Around) {
+        if self.totals.data_packets < COLLECT_FROM {
+            return;
+        }
+        let collector = self.capacity.get_or_insert_default();
+        let near_sender = match around.position {
+            Some(position) => position <= 0.5,
+            None => self.mss.super_packets,
+        };
+        collector.choose(if near_sender { Stream::Acks } else { Stream::Data });
+        if collector.stream() == Some(Stream::Data) {
+            if filed.kind == Kind::New {
+                collector.packet(entry.ts, entry.ip_len(), full);
+            } else {
+                collector.interrupt();
+            }
+        }
+    }
+
+    /// SACK blocks of the other side in wide numbers. Blocks that point nowhere are left out.
+    pub fn widen<'a>(
+        &self,
+        sack: &[(Seq, Seq)],
+        wide: &'a mut [(u64, u64); 4],
+    ) -> &'a [(u64, u64)] {
+        let Some(unwrap) = &self.unwrap else { return &[] };
+        let mut count = 0;
+        for &(left, right) in sack.iter().take(4) {
+            let block = (unwrap.peek(left), unwrap.peek(right));
+            if block.0 < block.1 && block.1.abs_diff(self.ledger.una()) < FARTHEST {
+                wide[count] = block;
+                count += 1;
+            }
+        }
+        &wide[..count]
+    }
+
+    /// Files an acknowledgement of this half's data.
+    pub fn ack(&mut self, entry: &Entry, sack: &[(u64, u64)], around: &Around) -> Acked {
+        let Some(unwrap) = &self.unwrap else { return Acked::default() };
+        let ack = unwrap.peek(entry.ack);
+        if ack.abs_diff(self.ledger.una()) > FARTHEST {
+            self.totals.out_of_window += 1;
+            return Acked::default();
+        }
+        let acked = self.ledger.ack(ack, entry, sack);
+        self.totals.duplicate_acks += u64::from(acked.duplicate);
+        self.totals.missed_bytes += acked.missed_bytes;
+        self.totals.spurious_bytes += acked.spurious_bytes;
+        if let Some(stretch) = &mut self.stretch {
+            stretch.late().sums.spurious_bytes += acked.spurious_bytes;
+        }
+        if acked.bytes > 0 {
+            self.delivery.acked(entry.ts, acked.bytes, self.rtt.srtt);
+        }
+        self.window(entry, ack, around);
+        self.capacity_from_ack(entry, &acked, sack);
+        acked
+    }
+
+    /// The window that comes with an acknowledgement.
+    fn window(&mut self, entry: &Entry, ack: u64, around: &Around) {
+        let syn = entry.has(flags::SYN);
+        let scale = if syn { Some(0) } else { self.window_scale };
+        let rwnd = scale.map(|scale| u64::from(entry.window_raw) << scale);
+        let closed = entry.window_raw == 0 && !syn;
+        if closed && !self.window_closed && ack >= self.ledger.una() {
+            self.totals.zero_window_events += 1;
+        }
+        if ack >= self.ledger.una() {
+            self.window_closed = closed;
+        }
+        self.totals.rwnd_max = self.totals.rwnd_max.max(rwnd);
+        if scale.is_none() {
+            let flight = self.ledger.next().saturating_sub(ack);
+            self.scale_evidence.add(flight, entry.window_raw);
+        }
+        let tau = around.tau_sender.unwrap_or_default();
+        self.view.acknowledgement(entry, ack, rwnd, tau);
+        if ack >= self.ledger.una() {
+            self.edge = rwnd.map(|rwnd| ack + rwnd);
+            self.note_freedom(entry.ts + tau);
+        }
+    }
+
+    fn capacity_from_ack(&mut self, entry: &Entry, acked: &Acked, sack: &[(u64, u64)]) {
+        let Some(collector) = &mut self.capacity else { return };
+        if collector.stream() != Some(Stream::Acks) {
+            return;
+        }
+        if acked.bytes == 0 {
+            // A window update or a duplicate: not clocked by data that left the link.
+            if acked.duplicate || !sack.is_empty() {
+                collector.interrupt();
+            }
+            return;
+        }
+        let mss = u64::from(self.mss.value());
+        let bytes = acked.bytes + acked.bytes.div_ceil(mss) * u64::from(self.headers_len);
+        let repairing = self.ledger.recovery().is_some() || !sack.is_empty();
+        let bytes = bytes.min(u64::from(u32::MAX)) as u32;
+        collector.packet(entry.ts, bytes, acked.bytes >= mss && !repairing);
+    }
+
+    /// A round-trip sample: the receiver's delay, and the sender's as known now.
+    pub fn round_trip(&mut self, rtt: Nanos) {
+        self.rtt.sample(rtt);
+        if let Some(stretch) = &mut self.stretch {
+            let sums = &mut stretch.late().sums;
+            sums.rtt_samples += 1;
+            sums.rtt_sum_ns += rtt.0 as u64;
+        }
+    }
+
+    /// A FIN takes a sequence number that no payload fills.
+    pub fn fin(&mut self, entry: &Entry) {
+        if let Some(unwrap) = &self.unwrap {
+            self.ledger.fin(unwrap.peek(entry.seq + entry.payload_len));
+        }
+    }
+
+    /// IP and TCP header bytes of the last data segment.
+    pub fn headers_len(&self) -> u32 {
+        self.headers_len
+    }
+
+    /// Counts a segment as the published prototype did for its retransmission score: any segment,
+    /// acknowledgements too, whose sequence number is not above all before it (32 bits, no wrap).
+    pub fn seed_retransmission(&mut self, entry: &Entry) {
+        let bytes = u64::from(entry.wire_len());
+        match self.seed_highest {
+            Some(highest) if highest >= entry.seq.0 => self.seed_again_bytes += bytes,
+            _ => {
+                self.seed_highest = Some(entry.seq.0);
+                self.seed_new_bytes += bytes;
+            }
+        }
+    }
+
+    /// The published prototype's retransmission score: bytes again over new bytes since the begin.
+    pub fn retransmission_seed(&self) -> Option<f64> {
+        (self.seed_new_bytes > 0).then(|| self.seed_again_bytes as f64 / self.seed_new_bytes as f64)
+    }
+
+    /// Whether the data segment `entry` is a copy of one that is in flight, from another place on
+    /// its way: the same range with the same identification, from a sender that counts them.
+    pub fn is_copy(&self, entry: &Entry) -> bool {
+        let Some(unwrap) = &self.unwrap else { return false };
+        let start = unwrap.peek(entry.seq + u32::from(entry.has(flags::SYN)));
+        entry.ip_id != 0 && start < self.ledger.next() && self.ledger.is_copy(start, entry)
+    }
+
+    /// Whether a segment without payload is a keep-alive: one below the next byte.
+    pub fn is_keep_alive(&self, entry: &Entry) -> bool {
+        let plain = !entry.has(flags::SYN | flags::FIN | flags::RST) && entry.payload_len == 0;
+        plain
+            && self.totals.payload_bytes > 0
+            && self.unwrap.as_ref().is_some_and(|u| u.peek(entry.seq) + 1 == self.ledger.next())
+    }
+
+    /// Capacity as known now; `None` before `min_packets` data packets.
+    pub fn capacity(&mut self, min_packets: u64) -> Option<Capacity> {
+        if self.totals.data_packets <= min_packets {
+            return None;
+        }
+        let delivered = self.delivery.most_bps;
+        Some(self.capacity.get_or_insert_default().capacity(delivered))
+    }
+
+    /// The window scale that the flight sizes imply, when the handshake was not seen.
+    pub fn inferred_scale(&self) -> Option<u8> {
+        self.scale_evidence.least_scale()
+    }
+
+    /// Ranges and acknowledgements that a bound cut.
+    pub fn overflow(&self) -> u64 {
+        self.ledger.overflow() + self.view.overflow()
+    }
+}
+
+/// Segments of room below which the sender counts as held back by the window (ALGORITHMS 1.2).
+const HEADROOM_SEGMENTS: u64 = 3;
+/// Silence shorter than this is scheduling, whatever the round-trip time.
+const SHORTEST_IDLE: Nanos = Nanos(10_000_000);
+/// Data packets before gaps and capacity samples are kept: most halves never get this far, and what
+/// an initial window shows is slow start.
+const COLLECT_FROM: u64 = 32;
+/// No window reaches further (RFC 7323 section 2.3): such a number is not of this connection.
+const FARTHEST: u64 = 1 << 30;

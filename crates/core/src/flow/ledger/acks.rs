@@ -1,0 +1,126 @@
+//! Acknowledgements: what they cover, what they measure, and what they prove.
+
+use super::{Acked, LARGEST_HOLE, Ledger};
+use crate::flow::entry::Entry;
+
+impl Ledger {
+    /// Files an acknowledgement of `ack`, with SACK blocks in wide numbers.
+    #[inline]
+    pub fn ack(&mut self, ack: u64, entry: &Entry, sack: &[(u64, u64)]) -> Acked {
+        let mut acked = Acked::default();
+        if !sack.is_empty() {
+            acked.spurious_bytes += self.selective(ack, sack);
+        }
+        if ack > self.una {
+            self.advance(ack, entry, &mut acked);
+        } else if ack == self.una && self.next > ack && entry.seq_len() == 0 {
+            // RFC 5681 section 2: outstanding data, no data, no SYN or FIN, the greatest
+            // acknowledgement, and the same window.
+            if self.last_ack_window == Some(entry.window_raw) {
+                self.duplicate_acks += 1;
+                acked.duplicate = true;
+            }
+        }
+        if ack >= self.una {
+            self.last_ack_window = Some(entry.window_raw);
+        }
+        acked
+    }
+
+    fn advance(&mut self, ack: u64, entry: &Entry, acked: &mut Acked) {
+        if ack > self.next {
+            if ack - self.next > LARGEST_HOLE {
+                return;
+            }
+            if ack > self.probe_end {
+                acked.missed_bytes = ack - self.next;
+                self.missed.add(self.next, ack);
+            }
+            self.next = ack;
+        }
+        acked.bytes = ack - self.una;
+        self.una = ack;
+        self.duplicate_acks = 0;
+        self.last_progress = entry.ts;
+        let (mut clean, mut last) = (true, None);
+        while let Some(front) = self.sent.front_mut() {
+            if front.end() > ack {
+                if front.start < ack {
+                    front.len = (front.end() - ack) as u32;
+                    front.start = ack;
+                }
+                break;
+            }
+            if front.hole {
+                acked.missed_bytes += u64::from(front.len);
+                let (start, end) = (front.start, front.end());
+                self.missed.add(start, end);
+            } else {
+                clean &= front.sends == 1 && !front.sacked;
+                last = Some(front.first);
+            }
+            self.sent.pop_front();
+        }
+        if clean {
+            // Karn: an acknowledgement of something sent twice tells nothing of the delay.
+            acked.sample = last.map(|first| entry.ts.since(first));
+        }
+        if !self.recent.is_empty() {
+            acked.spurious_bytes += self.eifel(ack, entry);
+        }
+        if self.recovery.is_some_and(|recovery| ack >= recovery.point) {
+            self.recovery = None;
+        }
+    }
+
+    /// The Eifel test (RFC 3522): the first acknowledgement of a retransmission echoes a timestamp
+    /// from before it, so that the first copy had arrived.
+    fn eifel(&mut self, ack: u64, entry: &Entry) -> u64 {
+        let mut spurious = 0;
+        for resent in self.recent.iter_mut().filter(|resent| !resent.acked && resent.end <= ack) {
+            resent.acked = true;
+            let older = entry.has_timestamps()
+                && resent.has_timestamps
+                && (entry.tsecr.wrapping_sub(resent.tsval) as i32) < 0;
+            if older && !resent.spurious {
+                resent.spurious = true;
+                spurious += resent.end - resent.start;
+            }
+        }
+        spurious
+    }
+
+    /// SACK blocks: marks what arrived, and takes a first block below the acknowledgement, or
+    /// within the second block, as a report of a duplicate (RFC 2883 section 4).
+    fn selective(&mut self, ack: u64, sack: &[(u64, u64)]) -> u64 {
+        let (left, right) = sack[0];
+        let duplicate =
+            right <= ack || sack.get(1).is_some_and(|second| second.0 <= left && right <= second.1);
+        let mut spurious = 0;
+        if duplicate {
+            let covered = self
+                .recent
+                .iter_mut()
+                .filter(|resent| !resent.spurious && resent.start < right && left < resent.end);
+            for resent in covered {
+                resent.spurious = true;
+                spurious += resent.end - resent.start;
+            }
+        }
+        for &(left, right) in &sack[usize::from(duplicate)..] {
+            if right > self.next || right <= left {
+                continue;
+            }
+            self.sack_high = self.sack_high.max(right);
+            // Blocks grow at their right end, so what lies below a marked range is marked already.
+            let after = self.sent.partition_point(|sent| sent.end() <= right);
+            for sent in self.sent.range_mut(..after).rev() {
+                if sent.start < left || sent.sacked {
+                    break;
+                }
+                sent.sacked = true;
+            }
+        }
+        spurious
+    }
+}

@@ -1,0 +1,110 @@
+//! The words of the ledger: what it is told, and what it answers.
+
+use crate::units::Nanos;
+
+/// What a data segment was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Bytes never seen before, above all others.
+    New,
+    /// Sent again after duplicate or selective acknowledgements (RFC 5681, 6675).
+    Fast,
+    /// Sent again after a retransmission timeout (RFC 6298).
+    Rto,
+    /// The highest segment sent again to provoke an acknowledgement (RFC 8985 section 7).
+    Tlp,
+    /// Sent again although it had been acknowledged.
+    Spurious,
+    /// Sent again; nothing tells why.
+    Retransmission,
+    /// Sent later than bytes above it, once.
+    Reordered,
+    /// A byte sent into a closed window to see whether it opened (RFC 9293 section 3.8.6.1).
+    ZeroWindowProbe,
+    /// An old byte sent to see whether the peer is alive (RFC 9293 section 3.8.4).
+    KeepAlive,
+}
+
+impl Kind {
+    /// The word in the `segments` table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::New => "new",
+            Kind::Fast => "fast_retransmission",
+            Kind::Rto => "rto_retransmission",
+            Kind::Tlp => "tlp_retransmission",
+            Kind::Spurious => "spurious_retransmission",
+            Kind::Retransmission => "retransmission",
+            Kind::Reordered => "reordered",
+            Kind::ZeroWindowProbe => "zero_window_probe",
+            Kind::KeepAlive => "keep_alive",
+        }
+    }
+
+    /// Whether bytes were sent again.
+    pub fn is_retransmission(self) -> bool {
+        matches!(self, Kind::Fast | Kind::Rto | Kind::Tlp | Kind::Spurious | Kind::Retransmission)
+    }
+}
+
+/// What the ledger says of one data segment.
+#[derive(Clone, Copy, Debug)]
+pub struct Filed {
+    /// What it was.
+    pub kind: Kind,
+    /// Bytes seen for the first time.
+    pub unique_bytes: u64,
+    /// Bytes sent again, those of which the capture missed the first copy included.
+    pub retransmitted_bytes: u64,
+    /// Of the unique bytes, those that were counted as missed before.
+    pub found_bytes: u64,
+    /// Whether a loss episode begins here: more than a round trip after the last one.
+    pub loss_event: bool,
+    /// Whether a retransmission timer expired for it.
+    pub rto_event: bool,
+    /// The frame that proves the kind: the earlier copy, or the segment that overtook this one.
+    pub witness: Option<u64>,
+}
+
+/// What one acknowledgement did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Acked {
+    /// Bytes newly acknowledged.
+    pub bytes: u64,
+    /// Time from the segment that it acknowledges, if that was sent once.
+    pub sample: Option<Nanos>,
+    /// It is a duplicate acknowledgement (RFC 5681 section 2).
+    pub duplicate: bool,
+    /// Bytes that it covers and the capture never showed.
+    pub missed_bytes: u64,
+    /// Retransmitted bytes that it proves to have been unneeded.
+    pub spurious_bytes: u64,
+}
+
+/// What the ledger has to know of the rest of the half.
+#[derive(Clone, Copy, Debug)]
+pub struct Path {
+    /// Smoothed round-trip time.
+    pub srtt: Option<Nanos>,
+    /// Least round-trip time.
+    pub rtt_min: Option<Nanos>,
+    /// Retransmission timeout as the sender would have it.
+    pub rto: Nanos,
+    /// Whether the receiver's last window was zero.
+    pub window_closed: bool,
+}
+
+impl Filed {
+    /// New data of so many bytes.
+    pub fn new(unique_bytes: u64) -> Filed {
+        Filed {
+            kind: Kind::New,
+            unique_bytes,
+            retransmitted_bytes: 0,
+            found_bytes: 0,
+            loss_event: false,
+            rto_event: false,
+            witness: None,
+        }
+    }
+}

@@ -1,0 +1,449 @@
+//! The loss ledger: what happened to every byte of a half.
+//!
+//! Sequence numbers are 64 bits wide here ([`crate::units::Unwrap`]). The ledger holds the ranges
+//! between the lowest unacknowledged and the highest seen byte, sent and missing alike, without
+//! gaps.
+
+mod acks;
+mod kind;
+mod missed;
+
+pub use kind::{Acked, Filed, Kind, Path};
+
+use self::missed::Missed;
+use super::entry::Entry;
+use crate::units::Nanos;
+use std::collections::VecDeque;
+
+/// The ranges in flight, and how the sender got there.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    sent: VecDeque<Sent>,
+    /// Lowest byte not acknowledged, as the observer saw it.
+    una: u64,
+    /// After the highest byte seen.
+    next: u64,
+    origin: u64,
+    /// The lowest byte seen: below `origin` when the capture begins in disorder.
+    lowest: u64,
+    missed: Missed,
+    started: bool,
+    duplicate_acks: u32,
+    /// After the highest byte selectively acknowledged.
+    sack_high: u64,
+    last_ack_window: Option<u16>,
+    last_sent: Nanos,
+    last_progress: Nanos,
+    last_loss: Option<Nanos>,
+    recovery: Option<Recovery>,
+    recent: VecDeque<Resent>,
+    /// After a probe of a closed window, or a FIN: acknowledged up to here, nothing was missed.
+    probe_end: u64,
+    overflow: u64,
+}
+
+/// A contiguous range that was sent, or is missing.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    start: u64,
+    first: Nanos,
+    /// Time from the first to the last copy in us.
+    last_us: u32,
+    frame_low: u32,
+    len: u32,
+    tsval: u32,
+    ip_id: u16,
+    sends: u8,
+    sacked: bool,
+    /// Never seen; `first`, `tsval`, `ip_id` and `frame` are those of the segment that opened it.
+    hole: bool,
+}
+
+impl Sent {
+    fn end(&self) -> u64 {
+        self.start + u64::from(self.len)
+    }
+
+    /// When it was sent last.
+    fn last(&self) -> Nanos {
+        self.first + Nanos::from_micros(i64::from(self.last_us))
+    }
+
+    /// The frame of its newest copy, given the number of a frame soon after it.
+    fn frame(&self, now: u64) -> u64 {
+        now.saturating_sub(u64::from((now as u32).wrapping_sub(self.frame_low)))
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Recovery {
+    kind: Kind,
+    /// Recovery ends when this is acknowledged (RFC 6675: RecoveryPoint).
+    point: u64,
+}
+
+/// A retransmission that may still prove to have been unneeded.
+#[derive(Clone, Copy, Debug)]
+struct Resent {
+    start: u64,
+    end: u64,
+    tsval: u32,
+    has_timestamps: bool,
+    acked: bool,
+    spurious: bool,
+}
+
+impl Ledger {
+    /// Starts at `origin`, the first byte that can be sent. Later calls do nothing.
+    pub fn start(&mut self, origin: u64) {
+        if !self.started {
+            self.started = true;
+            self.origin = origin;
+            self.lowest = origin;
+            self.una = origin;
+            self.next = origin;
+        }
+    }
+
+    /// The first byte that could be sent.
+    pub fn origin(&self) -> u64 {
+        self.origin
+    }
+
+    /// A FIN at `seq`: its acknowledgement is no sign of missed data.
+    pub fn fin(&mut self, seq: u64) {
+        self.probe_end = self.probe_end.max(seq + 1);
+    }
+
+    /// After the highest byte seen.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Lowest byte not acknowledged, as the observer saw it.
+    pub fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// Whether the sender repairs a loss, and how.
+    pub fn recovery(&self) -> Option<Kind> {
+        self.recovery.map(|recovery| recovery.kind)
+    }
+
+    /// Whether `entry`, from `start` on, is a copy of a segment in flight. A host that sends
+    /// something again gives it another IPv4 identification, if it gives its segments different
+    /// ones at all.
+    pub fn is_copy(&self, start: u64, entry: &Entry) -> bool {
+        let Ok(at) = self.sent.binary_search_by_key(&start, |sent| sent.start) else {
+            return false;
+        };
+        let sent = &self.sent[at];
+        let neighbours = [at.checked_sub(1), at.checked_add(1)];
+        let mut others = neighbours.iter().flatten().filter_map(|&at| self.sent.get(at));
+        !sent.hole
+            && sent.ip_id == entry.ip_id
+            && sent.tsval == entry.tsval
+            && sent.len == entry.payload_len
+            && others.all(|other| other.ip_id != entry.ip_id)
+    }
+
+    /// Ranges that were merged since too many were in flight.
+    pub fn overflow(&self) -> u64 {
+        self.overflow
+    }
+
+    /// Files the data segment `start..end` at its time, and says what it was.
+    #[inline]
+    pub fn data(&mut self, start: u64, end: u64, frame: u64, entry: &Entry, path: &Path) -> Filed {
+        let filed = if start == self.next && end > start && !path.window_closed {
+            self.append(start, end, frame, entry);
+            Filed::new(end - start)
+        } else {
+            self.unusual(start, end, frame, entry, path)
+        };
+        self.last_sent = entry.ts;
+        filed
+    }
+
+    fn unusual(&mut self, start: u64, end: u64, frame: u64, entry: &Entry, path: &Path) -> Filed {
+        let probe = |kind| Filed { kind, ..Filed::new(0) };
+        if end - start <= 1 && start + 1 == self.next {
+            let kind = if path.window_closed { Kind::ZeroWindowProbe } else { Kind::KeepAlive };
+            return probe(kind);
+        }
+        if end == start + 1 && path.window_closed && (start == self.next || end == self.probe_end) {
+            self.probe_end = end;
+            return probe(Kind::ZeroWindowProbe);
+        }
+        if start >= self.next {
+            if start > self.next {
+                self.open_hole(start, frame, entry);
+            }
+            self.append(start, end, frame, entry);
+            return Filed::new(end - start);
+        }
+        self.again(start, end, frame, entry, path)
+    }
+
+    fn append(&mut self, start: u64, end: u64, frame: u64, entry: &Entry) {
+        if self.sent.is_empty() {
+            self.last_progress = entry.ts;
+        }
+        self.next = end;
+        self.push(Sent {
+            start,
+            first: entry.ts,
+            last_us: 0,
+            frame_low: frame as u32,
+            len: (end - start) as u32,
+            tsval: entry.tsval,
+            ip_id: entry.ip_id,
+            sends: 1,
+            sacked: false,
+            hole: false,
+        });
+    }
+
+    fn open_hole(&mut self, end: u64, frame: u64, entry: &Entry) {
+        let mut start = self.next;
+        // A gap of more than a window of any size is a capture that lost much: no ledger of it.
+        if end - start > LARGEST_HOLE {
+            start = end - LARGEST_HOLE;
+        }
+        self.push(Sent {
+            start,
+            first: entry.ts,
+            last_us: 0,
+            frame_low: frame as u32,
+            len: (end - start) as u32,
+            tsval: entry.tsval,
+            ip_id: entry.ip_id,
+            sends: 0,
+            sacked: false,
+            hole: true,
+        });
+    }
+
+    fn push(&mut self, sent: Sent) {
+        // Without acknowledgements, as in a capture of one direction, there is nothing to wait for.
+        let most = if self.una > self.origin { MOST_RANGES } else { MOST_UNANSWERED };
+        if self.sent.len() >= most {
+            self.overflow += 1;
+            self.sent.pop_front();
+        }
+        if self.sent.is_empty() && self.sent.capacity() > KEPT_RANGES {
+            self.sent.shrink_to(KEPT_RANGES);
+        }
+        self.sent.push_back(sent);
+    }
+
+    /// A segment of which at least the first byte lies below the highest seen.
+    fn again(&mut self, start: u64, end: u64, frame: u64, entry: &Entry, path: &Path) -> Filed {
+        let known_end = end.min(self.next);
+        let first_known = self.sent.front().map_or(self.next, |sent| sent.start);
+        let above = start.max(first_known);
+        if known_end <= self.una || known_end <= above {
+            return self.already_acknowledged(start, end, frame, entry);
+        }
+        let first = self.sent.partition_point(|sent| sent.end() <= above);
+        // Before the first byte that was seen, nothing was seen.
+        let before = self.lowest.saturating_sub(start).min(above - start);
+        self.lowest = self.lowest.min(start);
+        let (mut seen, mut missing) = (above - start - before, 0);
+        let (mut witness, mut opener, mut highest) = (None, None, false);
+        let mut previous_send = None;
+        for index in first..self.sent.len() {
+            let sent = self.sent[index];
+            if sent.start >= known_end {
+                break;
+            }
+            let overlap = known_end.min(sent.end()) - sent.start.max(above);
+            if sent.hole {
+                missing += overlap;
+                opener.get_or_insert(sent);
+            } else {
+                seen += overlap;
+                witness.get_or_insert(sent.frame(frame));
+                previous_send.get_or_insert(sent.last());
+                highest = sent.end() == self.next;
+                let sent = &mut self.sent[index];
+                sent.sends = sent.sends.saturating_add(1);
+                sent.last_us =
+                    (entry.ts.since(sent.first).0 / 1000).min(i64::from(u32::MAX)) as u32;
+                (sent.ip_id, sent.tsval) = (entry.ip_id, entry.tsval);
+            }
+        }
+        if missing > 0 {
+            self.fill(above, known_end, frame, entry);
+        }
+        let fresh = end - known_end + before;
+        if end > known_end {
+            self.append(known_end, end, frame, entry);
+        }
+        if seen == 0 {
+            let opener = opener.expect("bytes below the highest were seen or are missing");
+            if self.was_reordered(&opener, entry, path) {
+                let filed = Filed::new(missing + fresh);
+                return Filed {
+                    kind: Kind::Reordered,
+                    witness: Some(opener.frame(frame)),
+                    ..filed
+                };
+            }
+            witness = Some(opener.frame(frame));
+            previous_send = None;
+        }
+        self.resent(start, end, frame, entry);
+        let (kind, rto_event) = self.repair(start, previous_send, highest, entry, path);
+        Filed {
+            kind,
+            retransmitted_bytes: seen + missing,
+            loss_event: self.is_loss_event(entry.ts, path),
+            rto_event,
+            witness,
+            ..Filed::new(missing + fresh)
+        }
+    }
+
+    /// A segment below what is acknowledged. Bytes that the capture had missed, or that lie before
+    /// the first one it saw, are unique all the same: it has the acknowledgement before the data.
+    fn already_acknowledged(&mut self, start: u64, end: u64, frame: u64, entry: &Entry) -> Filed {
+        let fresh = end.saturating_sub(self.next.max(start));
+        if fresh > 0 {
+            self.append(end - fresh, end, frame, entry);
+        }
+        let found = self.missed.find(start, end);
+        let before = self.lowest.saturating_sub(start).min(end - start);
+        self.lowest = self.lowest.min(start);
+        let again = end - start - fresh;
+        Filed {
+            kind: if found + before < again { Kind::Spurious } else { Kind::Reordered },
+            retransmitted_bytes: again - found - before,
+            found_bytes: found,
+            ..Filed::new(fresh + found + before)
+        }
+    }
+
+    /// Marks `start..end` of a hole as seen, splitting it.
+    fn fill(&mut self, start: u64, end: u64, frame: u64, entry: &Entry) {
+        let mut index = self.sent.partition_point(|sent| sent.end() <= start);
+        while let Some(&hole) = self.sent.get(index) {
+            if hole.start >= end {
+                break;
+            }
+            if hole.hole {
+                let (from, to) = (hole.start.max(start), hole.end().min(end));
+                let part = |a: u64, b: u64| Sent { start: a, len: (b - a) as u32, ..hole };
+                let now = Sent {
+                    first: entry.ts,
+                    last_us: 0,
+                    frame_low: frame as u32,
+                    tsval: entry.tsval,
+                    ip_id: entry.ip_id,
+                    // Not the first copy, most likely: no round-trip sample from it.
+                    sends: 2,
+                    hole: false,
+                    ..part(from, to)
+                };
+                let pieces = [part(hole.start, from), now, part(to, hole.end())];
+                self.sent.remove(index);
+                for piece in pieces.into_iter().rev().filter(|piece| piece.len > 0) {
+                    self.sent.insert(index, piece);
+                }
+            }
+            index += 1;
+        }
+    }
+
+    /// Whether a segment that fills a hole was merely late. The sender's timestamps decide: what
+    /// was sent before the segment that opened the hole carries no later timestamp than that.
+    fn was_reordered(&self, opener: &Sent, entry: &Entry, path: &Path) -> bool {
+        let late = entry.ts.since(opener.first);
+        let rtt = path.rtt_min.unwrap_or(Nanos::from_millis(4)).0;
+        if entry.ip_id != 0 && opener.ip_id != 0 {
+            let step = opener.ip_id.wrapping_sub(entry.ip_id);
+            // Identifications that count upwards, one a packet or so, tell the order of sending.
+            if (1..64).contains(&step) {
+                return late < Nanos(rtt.max(MOST_REORDERING.0));
+            }
+            if (1..64).contains(&step.wrapping_neg()) {
+                return false;
+            }
+        }
+        if entry.has_timestamps() {
+            // Within one tick of the clock only the delay can tell.
+            return match entry.tsval.wrapping_sub(opener.tsval) as i32 {
+                0 => late < Nanos((rtt / 2).max(2_000_000)),
+                difference => difference < 0,
+            };
+        }
+        late < Nanos((rtt / 4).max(1_000_000)) && self.duplicate_acks < 3
+    }
+
+    /// Which mechanism sent `start` again, and whether a timer expired for it.
+    fn repair(
+        &mut self,
+        start: u64,
+        previous: Option<Nanos>,
+        highest: bool,
+        entry: &Entry,
+        path: &Path,
+    ) -> (Kind, bool) {
+        let evidence = self.duplicate_acks >= 3 || self.sack_high > start;
+        let idle = entry.ts.since(self.last_sent);
+        let waited = previous.map_or(idle, |last| entry.ts.since(last));
+        let stalled = entry.ts.since(self.last_progress);
+        let timer = Nanos(path.rto.0 * 8 / 10);
+        let in_recovery = self.recovery.filter(|recovery| start < recovery.point);
+        let srtt = path.srtt.unwrap_or(Nanos::from_millis(100));
+        let expired = waited >= timer && idle >= timer.min(stalled) && idle >= Nanos(timer.0 / 2);
+        let (kind, rto_event) = match in_recovery {
+            Some(Recovery { kind: Kind::Rto, .. }) => (Kind::Rto, expired),
+            _ if evidence && !(expired && stalled >= timer) => (Kind::Fast, false),
+            _ if expired => (Kind::Rto, true),
+            _ if highest && waited.0 >= srtt.0 * 18 / 10 => (Kind::Tlp, false),
+            Some(Recovery { kind, .. }) => (kind, false),
+            None if self.duplicate_acks > 0 => (Kind::Fast, false),
+            None => (Kind::Retransmission, false),
+        };
+        if in_recovery.is_none() || rto_event {
+            self.recovery = Some(Recovery { kind, point: self.next });
+        }
+        (kind, rto_event)
+    }
+
+    fn is_loss_event(&mut self, now: Nanos, path: &Path) -> bool {
+        let apart = path.srtt.unwrap_or(Nanos::from_millis(100));
+        let event = self.last_loss.is_none_or(|last| now.since(last) > apart);
+        self.last_loss = Some(now);
+        event
+    }
+
+    fn resent(&mut self, start: u64, end: u64, _frame: u64, entry: &Entry) {
+        if self.recent.len() >= MOST_RESENT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(Resent {
+            start,
+            end,
+            tsval: entry.tsval,
+            has_timestamps: entry.has_timestamps(),
+            acked: false,
+            spurious: false,
+        });
+    }
+}
+
+/// Ranges in flight that are told apart: a window of 1 GiB in full-sized segments is 740,000; what
+/// real windows hold is a hundredth of that.
+const MOST_RANGES: usize = 65_536;
+/// Room that an empty ledger keeps.
+const KEPT_RANGES: usize = 4;
+/// The same before the first acknowledgement: an initial window of anybody.
+const MOST_UNANSWERED: usize = 256;
+/// Retransmissions remembered for the tests that need an acknowledgement.
+const MOST_RESENT: usize = 1024;
+/// The largest window that TCP can advertise (RFC 7323 section 2.3).
+const LARGEST_HOLE: u64 = 1 << 30;
+/// Reordering beyond this is longer than any queue: the sender must have sent it again.
+const MOST_REORDERING: Nanos = Nanos(20_000_000);

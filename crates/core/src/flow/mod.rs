@@ -1,0 +1,237 @@
+//! Segments to flows: both directions of a connection and what is known of each.
+//!
+//! [`table`] files segments by flow and hands them on in bursts; [`Flow`] takes one at a time and
+//! keeps the facts, each kind in its own file: [`handshake`], [`delay`] (RTT and position),
+//! [`view`] (what the sender knew), [`ledger`] (what happened to every byte), [`period`] (Isolate
+//! and Merge), [`capacity`] (PPrate). Nothing here judges: that is done in [`crate::score`] and
+//! [`crate::verdict`], which read these facts.
+
+pub mod capacity;
+pub mod delay;
+pub mod delivery;
+pub mod duplicate;
+pub mod entry;
+pub mod gaps;
+pub mod half;
+pub mod handshake;
+pub mod ledger;
+pub mod log;
+pub mod mss;
+pub mod period;
+pub mod scale;
+pub mod stretch;
+pub mod sums;
+pub mod table;
+pub mod view;
+
+use crate::units::{Nanos, Seq};
+use crate::wire::{FlowKey, flags};
+use delay::Tau;
+use entry::Entry;
+use half::{Around, Half, Sent};
+use handshake::{Handshake, side};
+use ledger::Acked;
+
+/// A connection as the capture shows it. Sides: 0 is the low endpoint of the key, 1 the high one.
+#[derive(Debug)]
+pub struct Flow {
+    /// The 4-tuple.
+    pub key: FlowKey,
+    /// Frame number of its first segment.
+    pub first_frame: u64,
+    /// Time of its first segment.
+    pub start: Nanos,
+    /// Time of its last segment.
+    pub end: Nanos,
+    /// Opening and closing.
+    pub handshake: Handshake,
+    /// What each side sent.
+    pub halves: [Half; 2],
+    /// Delay from the observer to each side and back.
+    pub taus: [Tau; 2],
+    first_seq: [Option<Seq>; 2],
+    recent: duplicate::Recent,
+}
+
+/// What became of one segment.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Filed {
+    /// It was a copy from a mirror port and counts for nothing else.
+    pub duplicate: bool,
+    /// What its payload was.
+    pub sent: Option<Sent>,
+    /// What its acknowledgement did.
+    pub acked: Acked,
+    /// It was a keep-alive without payload.
+    pub keep_alive: bool,
+}
+
+impl Flow {
+    /// A flow that begins with `first`, of frame number `first_frame`.
+    pub fn new(key: FlowKey, first_frame: u64, first: &Entry) -> Flow {
+        Flow {
+            key,
+            first_frame,
+            start: first.ts,
+            end: first.ts,
+            handshake: Handshake::default(),
+            halves: Default::default(),
+            taus: Default::default(),
+            first_seq: [None; 2],
+            recent: duplicate::Recent::default(),
+        }
+    }
+
+    /// Whether `entry` opens the next connection on the same 4-tuple.
+    pub fn is_reopened_by(&self, entry: &Entry) -> bool {
+        self.handshake.is_reopened_by(entry, self.first_seq[side(entry)])
+    }
+
+    /// Takes the next segment. SACK blocks as sent.
+    pub fn segment(
+        &mut self,
+        frame: u64,
+        entry: &Entry,
+        sack: &[(Seq, Seq)],
+        interval: Nanos,
+    ) -> Filed {
+        let side = side(entry);
+        self.end = self.end.max(entry.ts);
+        let copy = self.recent.is_copy(entry)
+            || (entry.payload_len > 0 && self.halves[side].is_copy(entry));
+        if copy {
+            self.halves[side].totals.duplicate_frames += 1;
+            return Filed { duplicate: true, ..Filed::default() };
+        }
+        self.first_seq[side].get_or_insert(entry.seq);
+        let totals = &mut self.halves[side].totals;
+        totals.packets += 1;
+        totals.wire_bytes += u64::from(entry.wire_len());
+        self.halves[side].seed_retransmission(entry);
+        self.open(entry, side);
+        self.timestamps(entry, side);
+        let acked = self.acknowledge(entry, sack, side, interval);
+        let around = self.around(side, interval);
+        let half = &mut self.halves[side];
+        let keep_alive = half.is_keep_alive(entry);
+        half.totals.keep_alives += u64::from(keep_alive);
+        let sent = match entry.payload_len {
+            0 => None,
+            _ => half.data(frame, entry, &around),
+        };
+        if entry.has(flags::FIN) {
+            half.fin(entry);
+        }
+        Filed { duplicate: false, sent, acked, keep_alive }
+    }
+
+    /// Opening and closing, and what the options say about both halves.
+    fn open(&mut self, entry: &Entry, side: usize) {
+        let was_complete = self.handshake.complete();
+        self.handshake.segment(entry);
+        if entry.has(flags::SYN) {
+            self.halves[side].start(entry.seq + 1);
+            let timestamps = entry.has_timestamps();
+            if entry.mss_option != 0 {
+                self.halves[1 - side].mss.offer(entry.mss_option, timestamps);
+            }
+            for receiver in 0..2 {
+                self.halves[1 - receiver].window_scale = self.handshake.window_scale(receiver);
+            }
+        }
+        if !was_complete && self.handshake.complete() {
+            let orig = self.handshake.orig.unwrap_or(0);
+            self.taus[orig].handshake = self.handshake.tau_orig();
+            self.taus[1 - orig].handshake = self.handshake.tau_resp();
+        }
+    }
+
+    fn timestamps(&mut self, entry: &Entry, side: usize) {
+        if entry.has_timestamps() && !entry.has(flags::SYN | flags::RST) {
+            self.taus[1 - side].passed_towards(entry.ts, entry.tsval);
+            if entry.has(flags::ACK) {
+                self.taus[side].came_back(entry.ts, entry.tsecr);
+            }
+        }
+    }
+
+    /// The acknowledgement that `entry` carries, for the data of the other side.
+    fn acknowledge(
+        &mut self,
+        entry: &Entry,
+        sack: &[(Seq, Seq)],
+        side: usize,
+        interval: Nanos,
+    ) -> Acked {
+        if !entry.has(flags::ACK) || entry.has(flags::RST) {
+            return Acked::default();
+        }
+        let around = self.around(1 - side, interval);
+        let half = &mut self.halves[1 - side];
+        half.start(entry.ack);
+        let mut wide = [(0, 0); 4];
+        let blocks = half.widen(sack, &mut wide);
+        let acked = half.ack(entry, blocks, &around);
+        if let Some(tau) = acked.sample {
+            self.taus[side].sample(entry.ts, tau);
+            if let Some(sender) = self.taus[1 - side].recent() {
+                half.round_trip(tau + sender);
+            }
+        }
+        acked
+    }
+
+    fn around(&self, sender: usize, interval: Nanos) -> Around {
+        Around {
+            tau_sender: self.taus[sender].recent(),
+            position: delay::position(&self.taus[sender], &self.taus[1 - sender]),
+            flow_start: self.start,
+            interval,
+        }
+    }
+
+    /// Where the observer stands for the half of `sender`: 0 at the sender, 1 at the receiver.
+    pub fn position(&self, sender: usize) -> Option<f64> {
+        delay::position(&self.taus[sender], &self.taus[1 - sender])
+    }
+
+    /// Round-trip time of the handshake.
+    pub fn handshake_rtt(&self) -> Option<Nanos> {
+        Some(self.taus[0].handshake? + self.taus[1].handshake?)
+    }
+
+    /// Ends both halves.
+    pub fn finish(&mut self, interval: Nanos) {
+        for half in &mut self.halves {
+            if let Some(end) = half.totals.last_data {
+                let data_packets = half.totals.data_packets;
+                if let Some(stretch) = &mut half.stretch {
+                    stretch.finish(end, interval, data_packets);
+                }
+            }
+        }
+    }
+
+    /// An identifier that every run over the same packets gives: a hash of the 4-tuple, the tunnel
+    /// and the time of the first segment. 63 bits, so that it fits a signed integer everywhere.
+    pub fn id(&self, tunnel: Option<&str>) -> u64 {
+        let mut hash = 0xcbf2_9ce4_8422_2325u64;
+        let mut mix = |word: u64| {
+            hash = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            hash ^= hash >> 29;
+        };
+        for endpoint in [&self.key.low, &self.key.high] {
+            for half in endpoint.addr.chunks_exact(8) {
+                mix(u64::from_be_bytes(half.try_into().expect("eight bytes")));
+            }
+            mix(u64::from(endpoint.port));
+        }
+        // By its name: the index of a tunnel depends on what came before it in the capture.
+        tunnel.iter().flat_map(|name| name.bytes()).for_each(|byte| mix(u64::from(byte)));
+        mix(self.start.0 as u64);
+        hash >> 1
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,126 @@
+//! How many payload bytes a full segment carries.
+
+/// Effective MSS of a half, learned while it sends.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mss {
+    /// From the receiver's MSS option, less what options take off every segment.
+    offered: Option<u32>,
+    /// Largest payload at most `offered` that was seen often enough.
+    observed: Option<u32>,
+    candidates: [(u32, u8); 4],
+    /// A segment longer than any MSS was seen: segmentation or receive offload.
+    pub super_packets: bool,
+}
+
+impl Mss {
+    /// The receiver's MSS option; a timestamps option takes 12 bytes off every segment (RFC 7323
+    /// appendix A, RFC 6691).
+    pub fn offer(&mut self, mss_option: u16, timestamps: bool) {
+        let taken = if timestamps { 12 } else { 0 };
+        self.offered = Some(u32::from(mss_option).saturating_sub(taken).max(1));
+    }
+
+    /// Learns from a payload of `len` bytes.
+    #[inline]
+    pub fn learn(&mut self, len: u32) {
+        if self.observed == Some(len) {
+            return;
+        }
+        let limit = self.offered.unwrap_or(LARGEST_WITHOUT_OPTION);
+        if len > limit {
+            // Nine tenths of a jumbo frame without the option is a larger MSS, not an offload.
+            self.super_packets |= self.offered.is_some() || len > LARGEST_JUMBO;
+            if self.offered.is_some() || len > LARGEST_JUMBO {
+                return;
+            }
+        }
+        let least = self.offered.unwrap_or(LARGEST_WITHOUT_OPTION) * LEAST_SHARE / 100;
+        if len >= least && self.observed.is_none_or(|observed| len > observed) {
+            self.consider(len);
+        }
+    }
+
+    fn consider(&mut self, len: u32) {
+        if let Some(candidate) = self.candidates.iter_mut().find(|candidate| candidate.0 == len) {
+            candidate.1 += 1;
+            let multiple = self.observed.is_some_and(|observed| len.is_multiple_of(observed));
+            if candidate.1 >= OFTEN_ENOUGH {
+                if multiple && self.offered.is_none() {
+                    self.super_packets = true;
+                    return;
+                }
+                self.observed = Some(len);
+                self.candidates = [(0, 0); 4];
+            }
+            return;
+        }
+        let rarest = self.candidates.iter_mut().min_by_key(|candidate| candidate.1);
+        *rarest.expect("there are four candidates") = (len, 1);
+    }
+
+    /// Payload bytes of a full segment, as known now.
+    #[inline]
+    pub fn value(&self) -> u32 {
+        self.observed.or(self.offered).unwrap_or(ETHERNET_WITH_TIMESTAMPS)
+    }
+
+    /// The same, or `None` when nothing tells.
+    pub fn known(&self) -> Option<u32> {
+        self.observed.or(self.offered)
+    }
+
+    /// How many full segments `len` bytes stand for, and whether a small one is left.
+    #[inline]
+    pub fn split(&self, len: u32) -> (u32, bool) {
+        let mss = self.value();
+        if len < mss {
+            (0, true)
+        } else if len <= mss.max(self.offered.unwrap_or(LARGEST_WITHOUT_OPTION)) {
+            // Not yet learned, but no more than one packet may carry.
+            (1, false)
+        } else {
+            (len / mss, !len.is_multiple_of(mss))
+        }
+    }
+}
+
+/// Times that a length must be seen before it counts as the MSS.
+const OFTEN_ENOUGH: u8 = 3;
+/// Percent of the offered MSS below which a length is what the application wrote, not what the path
+/// takes: the least IPv6 MTU of 1280 leaves 84 % of what Ethernet carries.
+const LEAST_SHARE: u32 = 84;
+/// Ethernet less IPv4 and TCP headers.
+const LARGEST_WITHOUT_OPTION: u32 = 1460;
+/// A 9,000-byte frame less headers.
+const LARGEST_JUMBO: u32 = 8960;
+/// Ethernet less IPv4 and TCP headers and timestamps: what most segments of today have.
+const ETHERNET_WITH_TIMESTAMPS: u32 = 1448;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_observed_size_wins_over_the_option_and_super_packets_do_not_count() {
+        let mut mss = Mss::default();
+        mss.offer(1460, true);
+        assert_eq!(mss.value(), 1448);
+        for len in [2896, 500, 500, 500, 1420, 1420, 1420] {
+            mss.learn(len);
+        }
+        assert_eq!(mss.value(), 1420);
+        assert!(mss.super_packets);
+        assert_eq!(mss.split(1420 * 3 + 7), (3, true));
+        assert_eq!(mss.split(1419), (0, true));
+    }
+
+    #[test]
+    fn a_jumbo_frame_is_learned_without_a_handshake() {
+        let mut mss = Mss::default();
+        for _ in 0..3 {
+            mss.learn(8948);
+        }
+        assert_eq!(mss.known(), Some(8948));
+        assert!(!mss.super_packets);
+    }
+}

@@ -1,0 +1,199 @@
+//! Cutting a half into intervals and periods while it sends.
+
+use super::period::{self, MERGE_DROP, Period, PeriodKind, Step};
+use super::sums::{Sums, Window};
+use crate::units::Nanos;
+
+/// The window of scores under way, and the interval and the period that it belongs to.
+///
+/// Segments are added to `window`, which is emptied into the period at every end of an interval and
+/// at every application limited period, as the paper resets its sliding windows (IM 2021 section
+/// II.B). Full segments in an application limited period wait in `run`: three in a row begin a
+/// transfer, and then they belong to it.
+#[derive(Debug, Default)]
+pub struct Stretch {
+    window: Window,
+    run: Window,
+    period: Window,
+    period_start: Nanos,
+    in_transfer: bool,
+    interval: Sums,
+    interval_start: Nanos,
+    interval_alp: Nanos,
+    /// Periods that have ended.
+    pub periods: Vec<Period>,
+    /// Intervals that have ended, to be reported.
+    pub intervals: Vec<Interval>,
+    /// Periods that had to be joined with their neighbour.
+    pub joined_periods: u64,
+}
+
+/// A periodic calculation.
+#[derive(Debug)]
+pub struct Interval {
+    /// Begin.
+    pub start: Nanos,
+    /// End.
+    pub end: Nanos,
+    /// The kind of period that filled most of it.
+    pub kind: PeriodKind,
+    /// All that was sent in it.
+    pub sums: Sums,
+    /// What was sent since its begin or since the last application limited period.
+    pub window: Window,
+    /// Data packets of the half up to its end.
+    pub data_packets: u64,
+}
+
+impl Stretch {
+    /// Begins at the first data segment; the intervals are those of the flow, from `flow_start` on.
+    pub fn new(ts: Nanos, flow_start: Nanos, interval: Nanos) -> Stretch {
+        let whole = ts.since(flow_start).0 / interval.0;
+        Stretch {
+            period_start: ts,
+            interval_start: flow_start + Nanos(whole * interval.0),
+            ..Stretch::default()
+        }
+    }
+
+    /// Where the next segment is added.
+    #[inline]
+    pub fn window(&mut self, full: bool) -> &mut Window {
+        if self.in_transfer {
+            return &mut self.window;
+        }
+        if full {
+            return &mut self.run;
+        }
+        self.window.take(&mut self.run);
+        &mut self.window
+    }
+
+    /// The window that holds what was added last, for facts that come later.
+    #[inline]
+    pub fn late(&mut self) -> &mut Window {
+        &mut self.window
+    }
+
+    /// Whether a transfer is under way.
+    pub fn in_transfer(&self) -> bool {
+        self.in_transfer
+    }
+
+    /// Takes a decision of Isolate.
+    pub fn step(&mut self, step: Step, ts: Nanos) {
+        match step {
+            Step::Stay => {}
+            Step::Transfer { start } => self.switch(true, start),
+            Step::Alp { start } => self.switch(false, start),
+            Step::Pause { start } => {
+                self.switch(false, start);
+                self.switch(true, ts);
+            }
+        }
+    }
+
+    fn switch(&mut self, to_transfer: bool, at: Nanos) {
+        let at = at.max(self.period_start);
+        self.close_period(at);
+        self.interval.merge(&self.window.sums);
+        self.period.take(&mut self.window);
+        self.end_period(at);
+        self.in_transfer = to_transfer;
+        if to_transfer {
+            self.window.take(&mut self.run);
+        }
+    }
+
+    /// Charges the time of the period under way, up to `at`, to the interval under way.
+    fn close_period(&mut self, at: Nanos) {
+        if !self.in_transfer {
+            self.interval_alp += at.since(self.period_start.max(self.interval_start));
+        }
+    }
+
+    fn end_period(&mut self, at: Nanos) {
+        let period = std::mem::take(&mut self.period);
+        if at > self.period_start || period.sums.data_packets > 0 {
+            self.periods.push(Period::new(self.in_transfer, self.period_start, at, &period));
+        }
+        if self.periods.len() >= MOST_PERIODS {
+            self.bound_periods();
+        }
+        self.period_start = at;
+    }
+
+    /// Makes room for more periods: by Merge, which has to be done anyway, and if that does not
+    /// help by joining neighbours.
+    fn bound_periods(&mut self) {
+        let mut periods = period::merge(std::mem::take(&mut self.periods), MERGE_DROP);
+        if periods.len() > MOST_PERIODS / 2 {
+            let before = periods.len();
+            periods = periods.chunks(2).map(Period::join).collect();
+            self.joined_periods += (before - periods.len()) as u64;
+        }
+        self.periods = periods;
+    }
+
+    /// Ends every interval that is over at `ts`. Whole intervals without a segment become one row.
+    #[inline]
+    pub fn roll(&mut self, ts: Nanos, interval: Nanos, data_packets: u64) {
+        if ts.since(self.interval_start) >= interval {
+            self.roll_over(ts, interval, data_packets);
+        }
+    }
+
+    fn roll_over(&mut self, ts: Nanos, interval: Nanos, data_packets: u64) {
+        self.end_interval(self.interval_start + interval, data_packets);
+        let idle = ts.since(self.interval_start).0 / interval.0;
+        if idle > 0 {
+            self.end_interval(self.interval_start + Nanos(idle * interval.0), data_packets);
+        }
+    }
+
+    fn end_interval(&mut self, end: Nanos, data_packets: u64) {
+        self.window.take(&mut self.run);
+        let mut alp = std::mem::take(&mut self.interval_alp);
+        if !self.in_transfer {
+            alp += end.since(self.period_start.max(self.interval_start));
+        }
+        let mut sums = std::mem::take(&mut self.interval);
+        sums.merge(&self.window.sums);
+        let length = end.since(self.interval_start);
+        let kind = if 2 * alp.0 > length.0 {
+            PeriodKind::Alp
+        } else {
+            let so_far = self.period.sums.data_packets + self.window.sums.data_packets;
+            PeriodKind::of_transfer(so_far.max(self.last_transfer_packets()))
+        };
+        let window = self.window.clone();
+        self.period.take(&mut self.window);
+        let start = self.interval_start;
+        self.intervals.push(Interval { start, end, kind, sums, window, data_packets });
+        self.interval_start = end;
+    }
+
+    /// Packets of the transfer that ended within this interval, when one did.
+    fn last_transfer_packets(&self) -> u64 {
+        match self.periods.last() {
+            Some(last) if !self.in_transfer && last.end > self.interval_start => {
+                last.sums.data_packets
+            }
+            _ => 0,
+        }
+    }
+
+    /// Ends everything at `end`, the time of the last data segment.
+    pub fn finish(&mut self, end: Nanos, interval: Nanos, data_packets: u64) {
+        self.roll(end, interval, data_packets);
+        self.window.take(&mut self.run);
+        if end > self.interval_start || self.window.sums.data_packets > 0 {
+            self.end_interval(end.max(self.interval_start), data_packets);
+        }
+        self.period.take(&mut self.window);
+        self.end_period(end.max(self.period_start));
+    }
+}
+
+/// A half that begins an application limited period every second for an hour has 7,200 periods.
+const MOST_PERIODS: usize = 8192;

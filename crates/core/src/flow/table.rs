@@ -1,0 +1,341 @@
+//! The flow table: finds the flow of every segment, files the segment there, and hands whole bursts
+//! on to be analysed.
+//!
+//! What is touched per segment is one bucket of the index, one 64-byte slot and one chunk of the
+//! log. A batch touches all of them first and works afterwards, so that the memory accesses of many
+//! segments overlap: without it a table of a million flows costs three cache misses one after
+//! another.
+
+use super::Flow;
+use super::entry::Entry;
+use super::log::{Log, Pool};
+use crate::units::{Nanos, Seq};
+use crate::wire::hash::HashKey;
+use crate::wire::{FlowKey, Segment, flags};
+use std::hint::black_box;
+
+/// Flows by key.
+pub struct Table {
+    index: Vec<Bucket>,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    pool: Pool,
+    /// Where the search for idle flows goes on.
+    sweep: usize,
+    hash_key: HashKey,
+}
+
+/// Where a slot is: a piece of the hash, and the slot's number plus one; 0 is empty.
+#[derive(Clone, Copy, Default)]
+struct Bucket {
+    tag: u32,
+    slot: u32,
+}
+
+/// A flow in the table. One cache line.
+struct Slot {
+    flow: Option<Box<Flow>>,
+    last: Nanos,
+    log: Log,
+    key: FlowKey,
+    /// Who has closed: a bit for the FIN of either side, both for a RST.
+    closing: u8,
+}
+
+/// What analyses the bursts.
+pub trait Analyse {
+    /// Takes one segment of a flow; `flow` is made with the first one.
+    fn segment(
+        &mut self,
+        key: FlowKey,
+        flow: &mut Option<Box<Flow>>,
+        entry: &Entry,
+        sack: &[(Seq, Seq)],
+    );
+    /// The flow has ended.
+    fn end(&mut self, flow: Box<Flow>);
+    /// A flow was put out before its end.
+    fn evicted(&mut self);
+}
+
+impl Table {
+    /// An empty table. `hash_key` decides where flows go; an attacker must not know it.
+    pub fn new(hash_key: HashKey) -> Table {
+        Table {
+            index: vec![Bucket::default(); 1024],
+            slots: Vec::new(),
+            free: Vec::new(),
+            pool: Pool::default(),
+            sweep: 0,
+            hash_key,
+        }
+    }
+
+    /// Flows held.
+    pub fn len(&self) -> usize {
+        self.slots.len().saturating_sub(self.free.len())
+    }
+
+    /// Whether no flow is held.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Files a batch of segments.
+    pub fn push(
+        &mut self,
+        segments: &[Segment],
+        timeout: Nanos,
+        most: usize,
+        analyse: &mut impl Analyse,
+    ) {
+        let mut hashes = [0u64; BATCH];
+        for segments in segments.chunks(BATCH) {
+            self.reserve(segments.len());
+            for (hash, segment) in hashes.iter_mut().zip(segments) {
+                *hash = self.hash(&segment.key);
+            }
+            self.touch(&hashes[..segments.len()]);
+            for (segment, &hash) in segments.iter().zip(&hashes) {
+                self.file(segment, hash, timeout, analyse);
+            }
+            while self.len() > most {
+                self.evict(analyse);
+            }
+        }
+    }
+
+    /// Reads what the batch will need. The reads do not depend on each other, so they overlap.
+    fn touch(&self, hashes: &[u64]) {
+        let mask = self.index.len() - 1;
+        let mut sum = 0u32;
+        let mut slots = [0u32; BATCH];
+        for (slot, &hash) in slots.iter_mut().zip(hashes) {
+            *slot = self.index[hash as usize & mask].slot;
+        }
+        let mut logs = [Log::default(); BATCH];
+        for (log, &slot) in logs.iter_mut().zip(&slots[..hashes.len()]) {
+            if let Some(slot) = self.slots.get((slot as usize).wrapping_sub(1)) {
+                *log = slot.log;
+            }
+        }
+        for log in &logs[..hashes.len()] {
+            sum = sum.wrapping_add(self.pool.touch(log));
+        }
+        black_box(sum);
+    }
+
+    #[inline]
+    fn file(&mut self, segment: &Segment, hash: u64, timeout: Nanos, analyse: &mut impl Analyse) {
+        let id = self.find_or_insert(&segment.key, hash, segment.ts);
+        let slot = &mut self.slots[id];
+        // A clock that was set back must not make the time of a flow run backwards.
+        let ts = segment.ts.max(slot.last);
+        if slot.is_over(ts, timeout) {
+            slot.closing = 0;
+            slot.drain(&mut self.pool, analyse);
+            if let Some(flow) = slot.flow.take() {
+                analyse.end(flow);
+            }
+        }
+        slot.last = ts;
+        slot.closing |= closing(segment);
+        let entry = Entry::of(segment, ts);
+        if segment.sack_count == 0 {
+            self.pool.push(&mut slot.log, entry);
+            // A flow that has its state needs no long log any more.
+            let enough = if slot.flow.is_some() { BURST } else { Log::LONGEST };
+            if slot.log.len() >= enough {
+                slot.drain(&mut self.pool, analyse);
+            }
+        } else {
+            slot.drain(&mut self.pool, analyse);
+            let blocks = &segment.sack[..usize::from(segment.sack_count).min(4)];
+            analyse.segment(slot.key, &mut slot.flow, &entry, blocks);
+        }
+    }
+
+    fn find_or_insert(&mut self, key: &FlowKey, hash: u64, ts: Nanos) -> usize {
+        let mask = self.index.len() - 1;
+        let tag = (hash >> 32) as u32;
+        let mut at = hash as usize & mask;
+        loop {
+            let bucket = self.index[at];
+            if bucket.slot == 0 {
+                break;
+            }
+            let id = bucket.slot as usize - 1;
+            if bucket.tag == tag && self.slots[id].key == *key {
+                return id;
+            }
+            at = (at + 1) & mask;
+        }
+        let slot = Slot { flow: None, last: ts, log: Log::default(), key: *key, closing: 0 };
+        let id = match self.free.pop() {
+            Some(id) => {
+                self.slots[id as usize] = slot;
+                id as usize
+            }
+            None => {
+                self.slots.push(slot);
+                self.slots.len() - 1
+            }
+        };
+        self.index[at] = Bucket { tag, slot: id as u32 + 1 };
+        id
+    }
+
+    /// Keeps the index at most half full with `more` flows.
+    fn reserve(&mut self, more: usize) {
+        if (self.len() + more) * 2 <= self.index.len() {
+            return;
+        }
+        let size = (self.index.len() * 2).max((more * 2).next_power_of_two());
+        let old = std::mem::replace(&mut self.index, vec![Bucket::default(); size]);
+        for bucket in old.into_iter().filter(|bucket| bucket.slot != 0) {
+            let hash = self.hash(&self.slots[bucket.slot as usize - 1].key);
+            let mut at = hash as usize & (size - 1);
+            while self.index[at].slot != 0 {
+                at = (at + 1) & (size - 1);
+            }
+            self.index[at] = bucket;
+        }
+    }
+
+    /// Looks at `count` slots for flows that have been idle since before `now - timeout` and ends
+    /// them. Called with a few slots a segment, so that no pause is ever long.
+    pub fn sweep(&mut self, count: usize, now: Nanos, timeout: Nanos, analyse: &mut impl Analyse) {
+        for _ in 0..count.min(self.slots.len()) {
+            self.sweep = (self.sweep + 1) % self.slots.len();
+            let slot = &self.slots[self.sweep];
+            if slot.held() && slot.is_over(now, timeout) {
+                self.end(self.sweep, analyse);
+            }
+        }
+    }
+
+    /// Puts one flow out: of a few flows the one that was silent longest, of those without data
+    /// first.
+    fn evict(&mut self, analyse: &mut impl Analyse) {
+        let mut victim = None;
+        for _ in 0..EVICTION_CHOICES {
+            self.sweep = (self.sweep + 1) % self.slots.len();
+            let slot = &self.slots[self.sweep];
+            if slot.held() {
+                let rank = (slot.flow.is_some(), slot.last);
+                if victim.is_none_or(|(best, _)| rank < best) {
+                    victim = Some((rank, self.sweep));
+                }
+            }
+        }
+        if let Some((_, id)) = victim {
+            analyse.evicted();
+            self.end(id, analyse);
+        }
+    }
+
+    /// Ends up to `count` flows; whether some are left.
+    pub fn finish(&mut self, count: usize, analyse: &mut impl Analyse) -> bool {
+        for _ in 0..count {
+            while self.slots.last().is_some_and(|slot| !slot.held()) {
+                self.slots.pop();
+            }
+            match self.slots.len() {
+                0 => break,
+                len => self.end(len - 1, analyse),
+            }
+        }
+        if self.slots.is_empty() {
+            self.free.clear();
+        }
+        !self.slots.is_empty()
+    }
+
+    fn end(&mut self, id: usize, analyse: &mut impl Analyse) {
+        let slot = &mut self.slots[id];
+        slot.drain(&mut self.pool, analyse);
+        self.pool.free(&mut slot.log);
+        let flow = slot.flow.take();
+        slot.last = FREE;
+        let key = slot.key;
+        self.remove(&key, id);
+        self.free.push(id as u32);
+        if let Some(flow) = flow {
+            analyse.end(flow);
+        }
+    }
+
+    /// Takes a slot out of the index and closes the gap (backward shift deletion).
+    fn remove(&mut self, key: &FlowKey, id: usize) {
+        let mask = self.index.len() - 1;
+        let mut at = self.hash(key) as usize & mask;
+        while self.index[at].slot as usize != id + 1 {
+            at = (at + 1) & mask;
+        }
+        let mut next = (at + 1) & mask;
+        while self.index[next].slot != 0 {
+            let home =
+                self.hash(&self.slots[self.index[next].slot as usize - 1].key) as usize & mask;
+            // Whether `home` lies cyclically outside (at, next]: then the bucket may move to `at`.
+            if (next.wrapping_sub(home) & mask) >= (next.wrapping_sub(at) & mask) {
+                self.index[at] = self.index[next];
+                at = next;
+            }
+            next = (next + 1) & mask;
+        }
+        self.index[at] = Bucket::default();
+    }
+
+    #[inline]
+    fn hash(&self, key: &FlowKey) -> u64 {
+        self.hash_key.hash(key)
+    }
+}
+
+impl Slot {
+    /// Whether the flow has ended by `now`: idle for `timeout`, or closed and silent since.
+    fn is_over(&self, now: Nanos, timeout: Nanos) -> bool {
+        let silent = now.since(self.last);
+        silent > timeout || (self.closing == CLOSED && silent > TIME_WAIT)
+    }
+
+    /// Analyses what waits in the log.
+    fn drain(&mut self, pool: &mut Pool, analyse: &mut impl Analyse) {
+        for entry in pool.entries(&self.log) {
+            analyse.segment(self.key, &mut self.flow, entry, &[]);
+        }
+        if self.log.len() > BURST {
+            pool.free(&mut self.log);
+        } else {
+            pool.clear(&mut self.log);
+        }
+    }
+
+    fn held(&self) -> bool {
+        self.last != FREE
+    }
+}
+
+/// What `segment` adds to [`Slot::closing`].
+#[inline]
+fn closing(segment: &Segment) -> u8 {
+    match segment.flags & (flags::FIN | flags::RST) {
+        0 => 0,
+        bits if bits & flags::RST != 0 => CLOSED,
+        _ => 1 << u8::from(segment.forward),
+    }
+}
+
+/// Both sides have closed, or one has reset.
+const CLOSED: u8 = 3;
+/// How long Linux keeps a closed connection so that stray segments find it (TCP_TIMEWAIT_LEN); a
+/// closed flow waits as long.
+const TIME_WAIT: Nanos = Nanos(60_000_000_000);
+/// Segments of which the memory accesses overlap.
+const BATCH: usize = 32;
+/// Segments of a flow with state that are analysed together.
+const BURST: usize = 16;
+/// Slots looked at to put one out.
+const EVICTION_CHOICES: usize = 16;
+/// `last` of a slot that holds no flow.
+const FREE: Nanos = Nanos(i64::MIN);

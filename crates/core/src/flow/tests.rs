@@ -1,0 +1,288 @@
+//! Timelines: a few lines of segments, and what became of each.
+
+use super::*;
+use crate::units::Nanos;
+use crate::wire::{Endpoint, FlowKey, NO_WINDOW_SCALE, Segment, marks};
+
+/// One segment of a script: `ms dir seq:len ack [win W] [ts V/E] [sack L-R] [id N] [flags]`.
+/// `>` runs from the data sender, whose sequence numbers start at 1000, `<` back.
+fn parse(line: &str) -> (Segment, Vec<(Seq, Seq)>) {
+    let mut words = line.split_whitespace();
+    let mut next = || words.next().expect("a word");
+    let ts = Nanos::from_secs_f64(next().parse::<f64>().expect("ms") / 1e3);
+    let forward = next() == ">";
+    let (seq, len) = next().split_once(':').expect("seq:len");
+    let ack = next();
+    let own = if forward { 1000 } else { 5000 };
+    let number = |text: &str, base: u32| Seq(base) + text.parse::<u32>().expect("a number");
+    let mut segment = Segment {
+        frame: 0,
+        ts: ts + Nanos::SECOND,
+        key: key(),
+        forward,
+        flags: flags::ACK,
+        marks: 0,
+        ecn: 0,
+        ip_id: 0,
+        window_raw: 60_000,
+        seq: number(seq, own),
+        ack: number(ack, 6000 - own),
+        payload_len: len.parse().expect("length"),
+        ip_len: 40 + len.parse::<u32>().expect("length"),
+        wire_len: 54 + len.parse::<u32>().expect("length"),
+        tsval: 0,
+        tsecr: 0,
+        mss_option: 0,
+        window_scale: NO_WINDOW_SCALE,
+        sack_count: 0,
+        sack: Default::default(),
+    };
+    let mut sack = Vec::new();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().expect("a value");
+        match word {
+            "win" => segment.window_raw = value().parse().expect("window"),
+            "id" => segment.ip_id = value().parse().expect("id"),
+            "ts" => {
+                let (tsval, tsecr) = value().split_once('/').expect("val/ecr");
+                (segment.tsval, segment.tsecr) = (tsval.parse().unwrap(), tsecr.parse().unwrap());
+                segment.marks |= marks::TIMESTAMPS;
+            }
+            "sack" => {
+                let (left, right) = value().split_once('-').expect("left-right");
+                sack.push((number(left, 6000 - own), number(right, 6000 - own)));
+            }
+            "syn" => {
+                segment.flags |= flags::SYN;
+                segment.mss_option = 1000;
+                segment.flags &= if forward { !flags::ACK } else { !0 };
+            }
+            "fin" => segment.flags |= flags::FIN,
+            _ => panic!("unknown word {word}"),
+        }
+    }
+    (segment, sack)
+}
+
+fn key() -> FlowKey {
+    let end = |last: u8, port| Endpoint { addr: [last; 16], port };
+    FlowKey { low: end(1, 1000), high: end(2, 2000), tunnel: 0 }
+}
+
+fn play(script: &str) -> (Flow, Vec<String>) {
+    let mut flow = None;
+    let mut kinds = Vec::new();
+    for (at, line) in script.lines().filter(|line| !line.trim().is_empty()).enumerate() {
+        let (segment, sack) = parse(line);
+        let entry = Entry::of(&segment, segment.ts);
+        let flow = flow.get_or_insert_with(|| Flow::new(key(), 1, &entry));
+        let filed = flow.segment(at as u64 + 1, &entry, &sack, Nanos(3_000_000_000));
+        if filed.duplicate {
+            kinds.push("duplicate_frame".to_owned());
+        } else if let Some(sent) = filed.sent {
+            kinds.push(sent.filed.kind.name().to_owned());
+        }
+    }
+    let mut flow = flow.expect("a segment");
+    flow.finish(Nanos(3_000_000_000));
+    (flow, kinds)
+}
+
+/// A handshake of 40 ms seen at the sender, and four segments in flight.
+const OPENING: &str = "
+      0 > 0:0 0 syn
+     40 < 0:0 1 syn
+     40 > 1:0 1
+     41 > 1:1000 1
+     41 > 1001:1000 1
+     41 > 2001:1000 1
+     41 > 3001:1000 1
+";
+
+fn after_opening(script: &str) -> (Flow, Vec<String>) {
+    let (flow, kinds) = play(&format!("{OPENING}{script}"));
+    (flow, kinds[4..].to_vec())
+}
+
+#[test]
+fn a_handshake_gives_round_trip_position_and_scale() {
+    let (flow, kinds) = after_opening("81 < 1:0 4001");
+    assert!(kinds.is_empty());
+    assert_eq!(flow.handshake_rtt(), Some(Nanos::from_millis(40)));
+    assert_eq!(flow.position(0), Some(0.0));
+    assert_eq!(flow.halves[0].window_scale, Some(0), "nobody offered scaling");
+    assert_eq!(flow.halves[0].rtt.min, Some(Nanos::from_millis(40)));
+    assert_eq!(flow.halves[0].totals.flight_max, Some(4000));
+    assert_eq!(flow.handshake.conn_state(), "S1");
+}
+
+#[test]
+fn three_duplicate_acknowledgements_make_a_fast_retransmission() {
+    let (flow, kinds) = after_opening(
+        "81 < 1:0 1001
+         81 > 4001:1000 1
+         82 < 1:0 1001
+         82 < 1:0 1001
+         82 < 1:0 1001
+         82 > 1001:1000 1
+        122 < 1:0 5001",
+    );
+    assert_eq!(kinds, ["new", "fast_retransmission"]);
+    let totals = &flow.halves[0].totals;
+    assert_eq!((totals.retransmitted_bytes, totals.unique_bytes), (1000, 5000));
+    assert_eq!((totals.duplicate_acks, totals.loss_events), (3, 1));
+}
+
+#[test]
+fn silence_until_the_timer_makes_an_rto_and_what_follows_belongs_to_it() {
+    let (flow, kinds) = after_opening(
+        "81 < 1:0 1001
+        340 > 1001:1000 1
+        380 < 1:0 2001
+        381 > 2001:1000 1
+        381 > 3001:1000 1",
+    );
+    assert_eq!(kinds, ["rto_retransmission", "rto_retransmission", "rto_retransmission"]);
+    assert_eq!(flow.halves[0].totals.rto_events, 1);
+}
+
+#[test]
+fn the_tail_sent_again_early_is_a_probe() {
+    let (flow, kinds) = after_opening(
+        "81 < 1:0 3001
+        165 > 3001:1000 1",
+    );
+    assert_eq!(kinds, ["tlp_retransmission"]);
+    assert_eq!(flow.halves[0].totals.tlp_events, 1);
+}
+
+#[test]
+fn what_was_acknowledged_before_is_sent_again_in_vain() {
+    let (flow, kinds) = after_opening(
+        "81 < 1:0 4001
+         82 > 2001:1000 1",
+    );
+    assert_eq!(kinds, ["spurious_retransmission"]);
+    assert_eq!(flow.halves[0].totals.spurious_bytes, 1000);
+}
+
+#[test]
+fn a_dsack_proves_a_retransmission_unneeded_afterwards() {
+    let (flow, kinds) = after_opening(
+        "81 < 1:0 1001 sack 2001-3001
+         82 < 1:0 1001 sack 2001-4001
+         83 > 1001:1000 1
+         84 < 1:0 4001
+        124 < 1:0 4001 sack 1001-2001",
+    );
+    assert_eq!(kinds, ["fast_retransmission"]);
+    let totals = &flow.halves[0].totals;
+    assert_eq!((totals.retransmitted_bytes, totals.spurious_bytes), (1000, 1000));
+}
+
+#[test]
+fn timestamps_tell_late_from_sent_again() {
+    // Seen behind the place where the order was lost: a hole is filled 3 ms later.
+    let late = "
+          0 > 1:1000 1 ts 100/1
+          1 > 2001:1000 1 ts 101/1
+          4 > 1001:1000 1 ts 100/1";
+    let (flow, kinds) = play(late);
+    assert_eq!(kinds, ["new", "new", "reordered"]);
+    assert_eq!(flow.halves[0].totals.retransmitted_bytes, 0);
+    let again = late.replace("1001:1000 1 ts 100/1", "1001:1000 1 ts 103/1");
+    let (flow, kinds) = play(&again);
+    assert_eq!(kinds, ["new", "new", "retransmission"]);
+    assert_eq!(flow.halves[0].totals.retransmitted_bytes, 1000);
+    assert_eq!(flow.halves[0].totals.unique_bytes, 3000);
+}
+
+#[test]
+fn identifications_that_count_tell_the_order_of_sending() {
+    let (_, kinds) = play(
+        "
+          0 > 1:1000 1 id 10
+          1 > 2001:1000 1 id 12
+         12 > 1001:1000 1 id 11",
+    );
+    assert_eq!(kinds, ["new", "new", "reordered"]);
+    let (_, kinds) = play(
+        "
+          0 > 1:1000 1 id 10
+          1 > 2001:1000 1 id 12
+          2 > 1001:1000 1 id 13",
+    );
+    assert_eq!(kinds, ["new", "new", "retransmission"]);
+}
+
+#[test]
+fn a_closed_window_is_probed_and_an_idle_peer_is_kept_alive() {
+    let (flow, kinds) = after_opening(
+        "  81 < 1:0 4001 win 0
+          400 > 4000:1 1
+          440 < 1:0 4001 win 0
+          900 > 4001:1 1
+          940 < 1:0 4001 win 60000
+          941 > 4001:1000 1
+          981 < 1:0 5001
+        60000 > 5000:0 1
+        60040 < 1:0 5001",
+    );
+    assert_eq!(kinds, ["zero_window_probe", "zero_window_probe", "new"]);
+    let totals = &flow.halves[0].totals;
+    assert_eq!((totals.zero_window_events, totals.zero_window_probes), (1, 2));
+    assert_eq!((totals.keep_alives, totals.retransmitted_bytes), (1, 0));
+    assert_eq!(totals.missed_bytes, 0);
+}
+
+#[test]
+fn copies_from_a_mirror_port_count_once_even_when_a_queue_lies_between() {
+    let (flow, kinds) = play(
+        "
+          0 > 1:1000 1 id 10
+          0.01 > 1:1000 1 id 10
+          1 > 1001:1000 1 id 11
+          2 > 2001:1000 1 id 12
+         90 > 1001:1000 1 id 11
+         95 > 1001:1000 1 id 13",
+    );
+    let expected = ["new", "duplicate_frame", "new", "new", "duplicate_frame", "retransmission"];
+    assert_eq!(kinds, expected);
+    assert_eq!(flow.halves[0].totals.duplicate_frames, 2);
+    assert_eq!(flow.halves[0].totals.payload_bytes, 4000);
+}
+
+#[test]
+fn data_that_only_the_receiver_saw_is_counted_as_missed() {
+    let (flow, kinds) = after_opening(
+        "81 < 1:0 4001
+         82 > 6001:1000 1
+        122 < 1:0 7001",
+    );
+    assert_eq!(kinds, ["new"]);
+    assert_eq!(flow.halves[0].totals.missed_bytes, 2000);
+}
+
+#[test]
+fn a_fin_is_no_missed_byte_and_both_make_a_normal_end() {
+    let (flow, _) = after_opening(
+        "81 < 1:0 4001
+         82 > 4001:0 1 fin
+        122 < 1:0 4002 fin
+        122 > 4002:0 2",
+    );
+    assert_eq!(flow.halves[0].totals.missed_bytes, 0);
+    assert_eq!(flow.handshake.conn_state(), "SF");
+}
+
+#[test]
+fn the_next_connection_on_the_same_ports_is_another_flow() {
+    let (flow, _) = after_opening("81 < 1:0 4001");
+    let syn = |script: &str| {
+        let (segment, _) = parse(script);
+        Entry::of(&segment, segment.ts)
+    };
+    assert!(!flow.is_reopened_by(&syn("100 > 0:0 0 syn")), "the same SYN again");
+    assert!(flow.is_reopened_by(&syn("100 > 777:0 0 syn")));
+    assert!(!flow.is_reopened_by(&syn("100 < 777:0 0 syn")), "a SYN/ACK opens nothing");
+}

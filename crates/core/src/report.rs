@@ -1,0 +1,296 @@
+//! Flows to rows.
+
+use crate::flow::capacity::Capacity;
+use crate::flow::entry::Entry;
+use crate::flow::half::Half;
+use crate::flow::period::{self, MERGE_DROP, Period, PeriodKind};
+use crate::flow::stretch::Interval;
+use crate::flow::sums::Window;
+use crate::flow::{Filed, Flow, handshake};
+use crate::pipeline::Options;
+use crate::record::{
+    Ends, FlowFacts, FlowRow, IntervalFacts, IntervalRow, PeriodFacts, PeriodRow, SegmentRow,
+    Verdict,
+};
+use crate::score::{Evidence, Scores};
+use crate::units::{BitRate, Seq};
+use crate::verdict::{self, Limitation};
+use crate::wire::community::community_id;
+use crate::wire::flags;
+
+/// The ends of the half that `side` sends, as every table names them.
+pub fn ends(flow: &Flow, flow_id: u64, side: usize) -> Ends {
+    let ends = [flow.key.low, flow.key.high];
+    let orig = flow.handshake.orig.unwrap_or(0);
+    Ends {
+        flow_id,
+        direction: if side == orig { "orig" } else { "resp" },
+        src: ends[side].ip(),
+        src_port: ends[side].port,
+        dst: ends[1 - side].ip(),
+        dst_port: ends[1 - side].port,
+    }
+}
+
+/// A verdict for a stretch of a half, as columns.
+pub fn verdict_of(
+    kind: PeriodKind,
+    window: &Window,
+    half: &Half,
+    capacity: Option<&Capacity>,
+    options: &Options,
+) -> (Verdict, Option<Limitation>) {
+    let evidence = Evidence {
+        sums: &window.sums,
+        gaps: window.gaps.as_deref(),
+        capacity_bps: capacity.and_then(|capacity| capacity.bps),
+        mss_bytes: half.mss.value(),
+        headers_bytes: half.headers_len(),
+    };
+    let scores = Scores::of(&evidence);
+    let answer = verdict::siekkinen(kind, &scores);
+    let reason = match answer {
+        Err(reason) => Some(reason.to_owned()),
+        Ok(Limitation::Application) => None,
+        Ok(_) => no_capacity(capacity, options),
+    };
+    let name = answer.ok().map(Limitation::name);
+    let columns = Verdict {
+        dispersion_score: scores.dispersion,
+        retransmission_score: scores.retransmission,
+        rwnd_score: scores.rwnd,
+        rwnd_time_score: scores.rwnd_time,
+        burstiness_score: scores.burstiness,
+        burstiness_measured: scores.burstiness_measured,
+        burstiness_seed: scores.burstiness_seed.filter(|_| options.compat_seed),
+        retransmission_seed: half.retransmission_seed().filter(|_| options.compat_seed),
+        limitation_siekkinen: name,
+        limitation: name,
+        null_reason: reason,
+        ..Verdict::default()
+    };
+    (columns, answer.ok())
+}
+
+/// Why the capacity is not known, if so: then the tree began at its second test.
+fn no_capacity(capacity: Option<&Capacity>, options: &Options) -> Option<String> {
+    match capacity {
+        Some(capacity) if capacity.bps.is_some() => None,
+        Some(capacity) => Some(format!("no capacity, {}", capacity.method)),
+        None => Some(format!("no capacity, {} data packets or fewer", options.min_packets)),
+    }
+}
+
+/// The row of a half at its end. `periods` are the half's after Merge.
+pub fn flow_row(
+    flow: &Flow,
+    ends: Ends,
+    side: usize,
+    capacity: Option<&Capacity>,
+    verdict: Verdict,
+    tunnel: Option<String>,
+) -> FlowRow {
+    let half = &flow.halves[side];
+    let totals = &half.totals;
+    let span = totals.data_span();
+    let rate = |bytes| BitRate::of(bytes, span).map(|rate| rate.0);
+    let (window_scale, window_scale_source) = match half.window_scale {
+        Some(scale) => (Some(scale), Some("handshake")),
+        None => (half.inferred_scale(), half.inferred_scale().map(|_| "inferred")),
+    };
+    let facts = FlowFacts {
+        community_id: community_id(&flow.key),
+        tunnel,
+        first_frame: flow.first_frame,
+        start_ns: flow.start,
+        end_ns: flow.end,
+        conn_state: flow.handshake.conn_state(),
+        handshake_seen: flow.handshake.complete(),
+        packets: totals.packets,
+        data_packets: totals.data_packets,
+        wire_bytes: totals.wire_bytes,
+        payload_bytes: totals.payload_bytes,
+        unique_bytes: totals.unique_bytes,
+        retransmitted_bytes: totals.retransmitted_bytes,
+        spurious_bytes: totals.spurious_bytes,
+        reordered_packets: totals.reordered_packets,
+        duplicate_frames: totals.duplicate_frames,
+        loss_events: totals.loss_events,
+        rto_events: totals.rto_events,
+        fast_retransmissions: totals.fast_retransmissions,
+        tlp_events: totals.tlp_events,
+        zero_window_events: totals.zero_window_events,
+        zero_window_probes: totals.zero_window_probes,
+        keep_alives: totals.keep_alives,
+        duplicate_acks: totals.duplicate_acks,
+        mss_option: flow.handshake.offer(1 - side).and_then(|offer| offer.mss),
+        effective_mss: half.mss.known(),
+        window_scale,
+        window_scale_source,
+        position: flow.position(side),
+        handshake_rtt_ns: flow.handshake_rtt(),
+        // In a short exchange every other sample holds the time in which a side thought.
+        rtt_min_ns: [half.rtt.min, flow.handshake_rtt()].into_iter().flatten().min(),
+        rtt_mean_ns: half.rtt.mean().or(flow.handshake_rtt()),
+        rtt_max_ns: half.rtt.max,
+        rtt_samples: half.rtt.samples,
+        flight_size_max: totals.flight_max,
+        rwnd_max: totals.rwnd_max,
+        throughput_bps: rate(totals.payload_bytes),
+        goodput_bps: rate(totals.unique_bytes),
+        capacity_bps: capacity.and_then(|capacity| capacity.bps),
+        capacity_method: Some(capacity.map_or("refused: too few data packets", |c| c.method))
+            .filter(|_| totals.payload_bytes > 0),
+        capacity_lower_bps: capacity.and_then(|capacity| capacity.lower_bps),
+        capacity_upper_bps: capacity.and_then(|capacity| capacity.upper_bps),
+        offload_seen: half.mss.super_packets,
+        missed_bytes: totals.missed_bytes,
+    };
+    (ends, (facts, verdict))
+}
+
+/// The row of a periodic calculation.
+pub fn interval_row(
+    ends: Ends,
+    interval: &Interval,
+    capacity: Option<&Capacity>,
+    verdict: Verdict,
+) -> IntervalRow {
+    let length = interval.end.since(interval.start);
+    let sums = &interval.sums;
+    let rate = |bytes| BitRate::of(bytes, length).map(|rate| rate.0);
+    let facts = IntervalFacts {
+        start_ns: interval.start,
+        end_ns: interval.end,
+        period_kind: interval.kind.name(),
+        data_packets: sums.data_packets,
+        unique_bytes: sums.unique_bytes,
+        retransmitted_bytes: sums.retransmitted_bytes,
+        throughput_bps: rate(sums.payload_bytes),
+        goodput_bps: rate(sums.unique_bytes),
+        capacity_bps: capacity.and_then(|capacity| capacity.bps),
+        rtt_mean_ns: sums.rtt_mean(),
+        flight_size_max: sums.flight_max,
+        rwnd_min: sums.rwnd_min,
+    };
+    (ends, (facts, verdict))
+}
+
+/// The row of a period.
+pub fn period_row(ends: Ends, period: &Period, verdict: Verdict) -> PeriodRow {
+    let length = period.end.since(period.start);
+    let facts = PeriodFacts {
+        kind: period.kind.name(),
+        start_ns: period.start,
+        end_ns: period.end,
+        data_packets: period.sums.data_packets,
+        unique_bytes: period.sums.unique_bytes,
+        retransmitted_bytes: period.sums.retransmitted_bytes,
+        throughput_bps: BitRate::of(period.sums.payload_bytes, length).map(|rate| rate.0),
+        rtt_mean_ns: period.sums.rtt_mean(),
+        merged_periods: period.merged,
+    };
+    (ends, (facts, verdict))
+}
+
+/// The periods of a half after Merge, each with its verdict, and the verdict of the whole half: the
+/// limitation that held for the largest share of its time, with the scores of all its bulk
+/// transfer.
+pub fn judge_half(
+    half: &mut Half,
+    capacity: Option<&Capacity>,
+    options: &Options,
+) -> (Vec<(Period, Verdict)>, Verdict) {
+    let periods = half.stretch.as_mut().map(|stretch| std::mem::take(&mut stretch.periods));
+    let periods = period::merge(periods.unwrap_or_default(), MERGE_DROP);
+    let mut bulk = Window::default();
+    let mut time = [0i64; Limitation::ALL.len()];
+    let mut judged = Vec::with_capacity(periods.len());
+    for period in periods {
+        let mut window = period.window();
+        let (verdict, answer) = verdict_of(period.kind, &window, half, capacity, options);
+        if let Some(answer) = answer {
+            time[answer as usize] += period.end.since(period.start).0;
+        }
+        if period.kind == PeriodKind::Btp {
+            bulk.take(&mut window);
+        }
+        judged.push((period, verdict));
+    }
+    let whole_kind = if bulk.sums.data_packets > 0 { PeriodKind::Btp } else { PeriodKind::Stp };
+    let (mut whole, _) = verdict_of(whole_kind, &bulk, half, capacity, options);
+    let (longest, most) =
+        (0..time.len()).map(|i| (i, time[i])).max_by_key(|&(_, t)| t).expect("six");
+    let name = (most > 0).then(|| Limitation::ALL[longest].name());
+    (whole.limitation_siekkinen, whole.limitation) = (name, name);
+    whole.null_reason = match name {
+        None => whole.null_reason,
+        Some("application") => None,
+        Some(_) => no_capacity(capacity, options),
+    };
+    (judged, whole)
+}
+
+/// The row of a segment.
+pub fn segment_row(
+    flow: &Flow,
+    ends: Ends,
+    frame: u64,
+    entry: &Entry,
+    sack: &[(Seq, Seq)],
+    filed: &Filed,
+) -> SegmentRow {
+    let side = handshake::side(entry);
+    let (own, peer) = (&flow.halves[side], &flow.halves[1 - side]);
+    let seq_start = own.relative(entry.seq).unwrap_or(0);
+    let is_ack = entry.has(flags::ACK);
+    let scale = if entry.has(flags::SYN) { Some(0) } else { peer.window_scale };
+    let blocks = sack.iter().filter_map(|&(left, right)| {
+        Some(format!("{}-{}", peer.relative(left)?, peer.relative(right)?))
+    });
+    SegmentRow {
+        flow_id: ends.flow_id,
+        direction: ends.direction,
+        frame,
+        ts_ns: entry.ts,
+        seq_start,
+        seq_end: seq_start + i64::from(entry.seq_len()),
+        ack: peer.relative(entry.ack).filter(|_| is_ack),
+        rwnd: scale.map(|scale| u64::from(entry.window_raw) << scale),
+        flight_size: filed.sent.and_then(|sent| sent.flight_size),
+        kind: segment_kind(entry, filed),
+        proof: filed.sent.and_then(|sent| sent.filed.witness).map(|frame| format!("frame {frame}")),
+        sack: (!sack.is_empty()).then(|| blocks.collect::<Vec<String>>().join(" ")),
+        flags: flag_letters(entry.flags()),
+        ecn: entry.ecn(),
+    }
+}
+
+fn segment_kind(entry: &Entry, filed: &Filed) -> &'static str {
+    match (filed.sent, entry.flags()) {
+        _ if filed.duplicate => "duplicate_frame",
+        (Some(sent), _) => sent.filed.kind.name(),
+        _ if filed.keep_alive => "keep_alive",
+        (None, bits) if bits & flags::RST != 0 => "rst",
+        (None, bits) if bits & flags::SYN != 0 => "syn",
+        (None, bits) if bits & flags::FIN != 0 => "fin",
+        _ if filed.acked.duplicate => "duplicate_ack",
+        _ => "ack",
+    }
+}
+
+/// Flags as tcpdump and Wireshark abbreviate them.
+fn flag_letters(bits: u16) -> String {
+    let letters = [
+        (flags::FIN, 'F'),
+        (flags::SYN, 'S'),
+        (flags::RST, 'R'),
+        (flags::PSH, 'P'),
+        (flags::ACK, 'A'),
+        (flags::URG, 'U'),
+        (flags::ECE, 'E'),
+        (flags::CWR, 'C'),
+        (flags::AE, 'a'),
+    ];
+    letters.iter().filter(|(flag, _)| bits & flag != 0).map(|&(_, letter)| letter).collect()
+}

@@ -1,0 +1,65 @@
+//! How far a run is, for whoever watches it from another thread.
+
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
+use tcpwhy_core::units::Nanos;
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes of the inputs as they are stored (compressed) that were read.
+    pub bytes_read: u64,
+    /// Bytes of all inputs; `None` with a pipe among them.
+    pub bytes_total: Option<u64>,
+    /// Frames that were read.
+    pub packets: u64,
+    /// Capture time of the last one; `None` before the first.
+    pub last_ts: Option<Nanos>,
+}
+
+/// What the threads of a run share.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    stop: AtomicBool,
+    bytes_read: AtomicU64,
+    bytes_total: AtomicU64,
+    packets: AtomicU64,
+    last_ts: AtomicI64,
+}
+
+/// Value of `bytes_total` when it is not known.
+const UNKNOWN: u64 = u64::MAX;
+
+impl Shared {
+    pub fn new(bytes_total: Option<u64>) -> Shared {
+        let bytes_total = AtomicU64::new(bytes_total.unwrap_or(UNKNOWN));
+        Shared { bytes_total, ..Shared::default() }
+    }
+
+    pub fn progress(&self) -> Progress {
+        let total = self.bytes_total.load(Relaxed);
+        let packets = self.packets.load(Relaxed);
+        Progress {
+            bytes_read: self.bytes_read.load(Relaxed),
+            bytes_total: (total != UNKNOWN).then_some(total),
+            packets,
+            last_ts: (packets > 0).then(|| Nanos(self.last_ts.load(Relaxed))),
+        }
+    }
+
+    pub fn stop(&self) {
+        self.stop.store(true, Relaxed);
+    }
+
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    pub fn add_bytes(&self, n: u64) {
+        self.bytes_read.fetch_add(n, Relaxed);
+    }
+
+    pub fn set_frames(&self, packets: u64, last_ts: Nanos) {
+        self.last_ts.store(last_ts.0, Relaxed);
+        self.packets.store(packets, Relaxed);
+    }
+}

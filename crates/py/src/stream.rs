@@ -1,0 +1,120 @@
+//! A run as a Python iterator that neither holds the interpreter lock nor ignores Ctrl-C.
+
+use crate::arrow::Batch;
+use crate::{exception, table};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use tcpwhy_core::pipeline::Options;
+use tcpwhy_core::units::Nanos;
+use tcpwhy_io::{Handle, Source, stream};
+
+/// A running analysis: an iterator of (table name, batch).
+///
+/// Damage to an input raises `InputError` at its place in the stream; iteration goes on after it.
+#[pyclass(frozen, module = "tcpwhy._core")]
+pub struct Stream {
+    items: Mutex<Receiver<stream::Item>>,
+    reader: Mutex<Option<JoinHandle<()>>>,
+    handle: Handle,
+}
+
+/// Batches that wait for Python. Small: a slow consumer slows the reading down, not the memory.
+const WAITING_BATCHES: usize = 4;
+
+/// How long Ctrl-C may go unnoticed while no batch comes.
+const SIGNAL_CHECK: Duration = Duration::from_millis(50);
+
+#[pymethods]
+impl Stream {
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<(&'static str, Batch)>> {
+        loop {
+            let received = py.detach(|| {
+                let items = self.items.lock().expect("no thread panics with this lock");
+                items.recv_timeout(SIGNAL_CHECK)
+            });
+            match received {
+                Ok(Ok((table, batch))) => return Ok(Some((table.name(), Batch(batch)))),
+                Ok(Err(error)) => return Err(exception(&error)),
+                Err(RecvTimeoutError::Disconnected) => return self.end(),
+                Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            }
+        }
+    }
+
+    /// How far the run is: bytes read, bytes in all (None for a pipe), packets read.
+    fn progress(&self) -> (u64, Option<u64>, u64) {
+        let progress = self.handle.progress();
+        (progress.bytes_read, progress.bytes_total, progress.packets)
+    }
+
+    /// Ends the run early; the rows found so far still come.
+    fn stop(&self) {
+        self.handle.stop();
+    }
+}
+
+impl Stream {
+    /// The end of the stream: an orderly one, or a fault of ours that must not pass for one.
+    fn end<T>(&self) -> PyResult<Option<T>> {
+        let reader = self.reader.lock().expect("no thread panics with this lock").take();
+        match reader.map(JoinHandle::join) {
+            Some(Err(_)) => Err(PyRuntimeError::new_err("the analysis failed: see standard error")),
+            _ => Ok(None),
+        }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.handle.stop();
+    }
+}
+
+/// Starts the analysis of captures. Times are in nanoseconds.
+#[pyfunction]
+#[pyo3(signature = (
+    inputs, *, tables, interval_ns=None, idle_timeout_ns=None, min_packets=None, filter=None,
+    flow=None, workers=None, compat_seed=false,
+))]
+#[expect(clippy::too_many_arguments, reason = "they are the keyword arguments of Python")]
+pub fn analyze(
+    py: Python<'_>,
+    inputs: Vec<PathBuf>,
+    tables: Vec<String>,
+    interval_ns: Option<i64>,
+    idle_timeout_ns: Option<i64>,
+    min_packets: Option<u64>,
+    filter: Option<String>,
+    flow: Option<String>,
+    workers: Option<usize>,
+    compat_seed: bool,
+) -> PyResult<Stream> {
+    let default = Options::default();
+    let options = Options {
+        tables: tables.iter().map(|name| table(name)).collect::<PyResult<_>>()?,
+        interval: interval_ns.map_or(default.interval, Nanos),
+        idle_timeout: idle_timeout_ns.map_or(default.idle_timeout, Nanos),
+        min_packets: min_packets.unwrap_or(default.min_packets),
+        compat_seed,
+        flow,
+        ..default
+    };
+    let source = Source { inputs, filter, workers: workers.unwrap_or(0) };
+    let stream = py.detach(|| stream::analyze(source, options)).map_err(|e| exception(&e))?;
+    let handle = stream.handle();
+    let (sender, items) = sync_channel(WAITING_BATCHES);
+    let reader = thread::spawn(move || {
+        // A send fails when Python has dropped its end: nobody wants the rest.
+        let _ = { stream }.try_for_each(|item| sender.send(item));
+    });
+    Ok(Stream { items: Mutex::new(items), reader: Mutex::new(Some(reader)), handle })
+}

@@ -1,0 +1,27 @@
+"""Says for every TCP connection what keeps it from going faster, and how sure that is.
+
+import tcpwhy
+flows = tcpwhy.analyze("slow.pcap").to_polars()
+"""
+
+from tcpwhy._core import (
+    InputError,
+    PrivilegeError,
+    TcpwhyError,
+    UsageError,
+    __version__,
+)
+from tcpwhy.analysis import DamagedInputWarning, Result, analyze
+from tcpwhy.store import Store
+
+__all__ = [
+    "DamagedInputWarning",
+    "InputError",
+    "PrivilegeError",
+    "Result",
+    "Store",
+    "TcpwhyError",
+    "UsageError",
+    "__version__",
+    "analyze",
+]

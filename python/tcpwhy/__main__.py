@@ -1,0 +1,5 @@
+"""`python -m tcpwhy` is `tcpwhy`."""
+
+from tcpwhy.cli import main
+
+main()

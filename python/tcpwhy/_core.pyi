@@ -1,0 +1,63 @@
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from typing import Any, final
+
+__all__ = [
+    "Batch",
+    "InputError",
+    "PrivilegeError",
+    "Rows",
+    "Stream",
+    "TcpwhyError",
+    "UsageError",
+    "__version__",
+    "analyze",
+    "counters",
+    "schemas",
+]
+
+__version__: str
+
+class TcpwhyError(Exception):
+    exit_code: int
+
+class UsageError(TcpwhyError): ...
+class InputError(TcpwhyError): ...
+class PrivilegeError(TcpwhyError): ...
+
+@final
+class Batch:
+    def __len__(self) -> int: ...
+    @property
+    def columns(self) -> list[str]: ...
+    def __arrow_c_schema__(self) -> Any: ...
+    def __arrow_c_array__(self, requested_schema: Any | None = None) -> tuple[Any, Any]: ...
+
+@final
+class Rows:
+    def __new__(cls, table_name: str, batches: Sequence[Batch]) -> Rows: ...
+    def __len__(self) -> int: ...
+    def __arrow_c_schema__(self) -> Any: ...
+    def __arrow_c_stream__(self, requested_schema: Any | None = None) -> Any: ...
+
+@final
+class Stream(Iterator[tuple[str, Batch]]):
+    def __iter__(self) -> Stream: ...
+    def __next__(self) -> tuple[str, Batch]: ...
+    def progress(self) -> tuple[int, int | None, int]: ...
+    def stop(self) -> None: ...
+
+def analyze(
+    inputs: Sequence[str | PathLike[str]],
+    *,
+    tables: Sequence[str],
+    interval_ns: int | None = None,
+    idle_timeout_ns: int | None = None,
+    min_packets: int | None = None,
+    filter: str | None = None,
+    flow: str | None = None,
+    workers: int | None = None,
+    compat_seed: bool = False,
+) -> Stream: ...
+def counters() -> list[tuple[str, str]]: ...
+def schemas() -> list[tuple[str, list[tuple[str, str, bool, str]]]]: ...

@@ -1,0 +1,190 @@
+"""Captures in, a stream of (table, batch) out."""
+
+import re
+import warnings
+from collections.abc import Iterable, Iterator
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from tcpwhy import _core
+from tcpwhy._core import Batch, InputError, Rows, UsageError
+from tcpwhy.extras import require
+from tcpwhy.units import Duration, nanoseconds
+
+if TYPE_CHECKING:
+    import duckdb
+
+TABLES = tuple(name for name, _ in _core.schemas())
+
+Path: TypeAlias = str | PathLike[str]
+
+
+class DamagedInputWarning(UserWarning):
+    """An input was damaged; what was found before the damage is there."""
+
+
+class Progress(NamedTuple):
+    """How far a run is."""
+
+    bytes_read: int
+    bytes_total: int | None
+    """None when an input is a pipe."""
+    packets: int
+
+
+def analyze(
+    paths: Path | Iterable[Path],
+    *,
+    table: str | Iterable[str] = "flows",
+    interval: Duration | None = None,
+    idle_timeout: Duration | None = None,
+    min_packets: int | None = None,
+    filter: str | None = None,
+    flow: int | str | None = None,
+    workers: int | None = None,
+    compat: Literal["seed"] | None = None,
+) -> "Result":
+    """Say for every TCP connection of a capture what limits it.
+
+    Args:
+        paths: one capture or several, read in time order; "-" is standard input.
+        table: the table or tables to produce, of flows, intervals, periods, segments, counters.
+        interval: length of a periodic calculation, 3 s unless given.
+        idle_timeout: a flow without a packet for this long has ended; 180 s unless given.
+        min_packets: data packets below which capacity-based scores are not computed, 300
+            unless given.
+        filter: a capture filter in the syntax of tcpdump.
+        flow: only this flow, by flow_id or Community ID.
+        workers: threads; as many as there are cores unless given.
+        compat: "seed" also computes the formulas of the published prototype.
+
+    Raises:
+        UsageError: for an option that makes no sense, or a wrong filter.
+        InputError: for an input that cannot be read at all. Damage found later is raised by the
+            iteration after the last row, or becomes a DamagedInputWarning in a conversion.
+
+    """
+    inputs = [paths] if isinstance(paths, str | PathLike) else list(paths)
+    tables = [table] if isinstance(table, str) else list(table)
+    if not inputs:
+        raise UsageError("no capture given")
+    if not tables:
+        raise UsageError("no table chosen")
+    if compat not in (None, "seed"):
+        raise UsageError(f"no compatibility mode {compat!r}: there is 'seed'")
+    if "segments" in tables and flow is None:
+        raise UsageError("the segments table is of one flow: choose it with --flow or flow=")
+    if flow is not None and not re.fullmatch(r"\d+|1:[\w+/]{27}=", str(flow)):
+        raise UsageError(f"{flow!r} is neither a flow_id, a number, nor a Community ID, 1:…=")
+    for name, value in {"min_packets": min_packets, "workers": workers}.items():
+        if value is not None and value < 1:
+            raise UsageError(f"{name} must be at least 1, not {value}")
+    stream = _core.analyze(
+        inputs,
+        tables=tables,
+        interval_ns=None if interval is None else nanoseconds(interval),
+        idle_timeout_ns=None if idle_timeout is None else nanoseconds(idle_timeout),
+        min_packets=min_packets,
+        filter=filter,
+        flow=None if flow is None else str(flow),
+        workers=workers,
+        compat_seed=compat == "seed",
+    )
+    return Result(stream, tables)
+
+
+class Result:
+    """The rows of a run: either iterated over once as they come, or collected and converted."""
+
+    def __init__(self, stream: _core.Stream, tables: Iterable[str]) -> None:
+        self._stream = stream
+        self._batches: dict[str, list[Batch]] | None = None
+        self._iterated = False
+        self.tables = tuple(tables)
+        """The tables that were asked for; `counters` comes in any case."""
+        self.damage: list[InputError] = []
+        """What was wrong with the inputs, complete once the rows are read."""
+
+    def __iter__(self) -> Iterator[tuple[str, Batch]]:
+        """Give the batches as they come, then raise the first damage of an input, if any."""
+        yield from self.batches()
+        if self.damage:
+            raise self.damage[0]
+
+    def batches(self) -> Iterator[tuple[str, Batch]]:
+        """Give the batches as they come; damage is only noted in `damage`."""
+        if self._iterated:
+            raise UsageError("the rows were read before: collect them first, or analyse again")
+        self._iterated = True
+        while True:
+            try:
+                item = next(self._stream, None)
+            except InputError as error:
+                self.damage.append(error)
+                continue
+            if item is None:
+                return
+            yield item
+
+    def progress(self) -> Progress:
+        """Say how far the run is; from any thread."""
+        return Progress(*self._stream.progress())
+
+    def stop(self) -> None:
+        """End the run early; the rows found so far still come. From any thread."""
+        self._stream.stop()
+
+    def rows(self, table: str | None = None) -> Rows:
+        """Collect one table; it has the Arrow stream interface. The first one unless named."""
+        name = self.tables[0] if table is None else table
+        if name not in (*self.tables, "counters"):
+            raise UsageError(f"the table {name!r} was not asked for: analyze(…, table=…)")
+        return Rows(name, self._collected().get(name, []))
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What was counted in the run, by name."""
+        import duckdb
+
+        with duckdb.connect() as connection:
+            connection.register("counters", self.rows("counters"))
+            return dict(connection.execute("SELECT name, value FROM counters").fetchall())
+
+    def to_duckdb(
+        self, connection: "duckdb.DuckDBPyConnection | None" = None
+    ) -> "duckdb.DuckDBPyConnection":
+        """Create a DuckDB table for each table, in memory or in the connection given."""
+        import duckdb
+
+        connection = connection or duckdb.connect()
+        for name in dict.fromkeys((*self.tables, "counters")):
+            connection.register("rows_of_tcpwhy", self.rows(name))
+            connection.execute(f"CREATE TABLE {name} AS FROM rows_of_tcpwhy")
+            connection.unregister("rows_of_tcpwhy")
+        return connection
+
+    def to_arrow(self, table: str | None = None) -> Any:
+        """Give one table as a pyarrow.Table."""
+        return require("pyarrow", extra="arrow").table(self.rows(table))
+
+    def to_polars(self, table: str | None = None) -> Any:
+        """Give one table as a polars.DataFrame."""
+        return require("polars", extra="polars").DataFrame(self.rows(table))
+
+    def to_pandas(self, table: str | None = None) -> Any:
+        """Give one table as a pandas.DataFrame with Arrow types, so that NULL stays NULL."""
+        pandas = require("pandas", extra="pandas")
+        arrow = require("pyarrow", extra="pandas").table(self.rows(table))
+        return arrow.to_pandas(types_mapper=pandas.ArrowDtype)
+
+    def _collected(self) -> dict[str, list[Batch]]:
+        if self._batches is None:
+            collected: dict[str, list[Batch]] = {}
+            for name, batch in self.batches():
+                collected.setdefault(name, []).append(batch)
+            if self.damage and self.progress().packets == 0:
+                raise self.damage[0]
+            self._batches = collected
+            for error in self.damage:
+                warnings.warn(str(error), DamagedInputWarning, stacklevel=4)
+        return self._batches

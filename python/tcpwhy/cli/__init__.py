@@ -1,0 +1,86 @@
+"""The command line. A command is a module here with a click command named `command`.
+
+Modules are imported when they are asked for, and import what is heavy when they run.
+"""
+
+import importlib
+import os
+import pkgutil
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+import click
+
+from tcpwhy._core import TcpwhyError, __version__
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C or SIGTERM: everything finished so far is written."""
+
+
+class ReaderGoneError(Exception):
+    """Whoever read standard output has seen enough. click takes a BrokenPipeError for a fault."""
+
+
+class Commands(click.Group):
+    """Finds the commands in this package."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands."""
+        names = (module.name for module in pkgutil.iter_modules(__path__))
+        return sorted(name for name in names if not name.startswith("_"))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        command: click.Command = importlib.import_module(f"{__name__}.{cmd_name}").command
+        return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise ReaderGoneError from error
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def tcpwhy() -> None:
+    """Say for every TCP connection what keeps it from going faster, and how sure that is.
+
+    Standard output is data, standard error is progress and log. Exit codes: 0 ok, 2 usage,
+    3 input unreadable or damaged (rows found so far are written), 4 missing privilege,
+    130 interrupted (everything finished so far is written).
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line, and exit with the code of the contract."""
+    try:
+        code = tcpwhy.main(arguments, prog_name="tcpwhy", standalone_mode=False) or 0
+        sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        code = error.exit_code
+    except click.UsageError as error:
+        usage = error.ctx.command_path if error.ctx else "tcpwhy"
+        code = _complain(f"{error.format_message().rstrip('.')} (see {usage} --help)", 2)
+    except TcpwhyError as error:
+        code = _complain(str(error), error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        code = INTERRUPTED
+    except (ReaderGoneError, BrokenPipeError):
+        # Python would complain when it flushes at its exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        code = _complain(f"{where}{error.strerror or error}", 1)
+    sys.exit(code)
+
+
+def _complain(message: str, code: int) -> int:
+    click.echo(f"tcpwhy: {message}", err=True)
+    return code

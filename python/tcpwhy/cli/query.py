@@ -1,0 +1,76 @@
+"""`tcpwhy query`: questions to a store."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tcpwhy.files import COPY_OPTIONS, write_file
+from tcpwhy.sinks import output
+from tcpwhy.store import Store, explained, questions
+from tcpwhy.terminal import grid, width
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@click.command("query")
+@click.argument("store")
+@click.argument("question", required=False, metavar="[NAME|SQL]")
+@click.option(
+    "--format",
+    type=click.Choice(["table", *COPY_OPTIONS]),
+    default="table",
+    show_default=True,
+    help="Format of the answer.",
+)
+@click.option("-o", "--output", "target", default="-", metavar="PATH", help="Where to write.")
+def command(store: str, question: str | None, format: str, target: str) -> None:
+    """Ask a store a stored question, or one of your own in SQL (DuckDB's).
+
+    Without a question, the stored ones are listed. The tables are views: flows, intervals,
+    periods, segments, counters.
+    """
+    opened = Store(store)
+    if question is None:
+        _print(["question", "answers"], list(questions().items()), "-")
+        return
+    answer = opened.query(question)
+    with explained(opened.path):
+        if format == "table":
+            _print(answer.columns, answer.fetchall(), target)
+        else:
+            _write(answer, format, target)
+
+
+def _print(names: Sequence[str], rows: Sequence[Sequence[object]], target: str) -> None:
+    size = width(sys.stdout if target == "-" else None)
+    with output(target) as out:
+        out.write("".join(f"{line}\n" for line in grid(names, rows, size)).encode())
+
+
+def _write(answer: "duckdb.DuckDBPyRelation", format: str, target: str) -> None:
+    """Write the answer through another connection: that of the store must not write."""
+    import shutil
+    import tempfile
+
+    import duckdb
+
+    with tempfile.TemporaryDirectory(prefix="tcpwhy-") as folder, duckdb.connect() as connection:
+        path = Path(folder, "answer")
+        connection.register("answer", _Rows(answer))
+        write_file(connection, "FROM answer", path, format=format)
+        with path.open("rb") as file, output(target) as out:
+            shutil.copyfileobj(file, out)
+
+
+class _Rows:
+    """Hides that a relation is one: DuckDB refuses those of other connections, but not Arrow."""
+
+    def __init__(self, relation: "duckdb.DuckDBPyRelation") -> None:
+        self._relation = relation
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._relation.__arrow_c_stream__(requested_schema)

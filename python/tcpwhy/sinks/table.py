@@ -1,0 +1,91 @@
+"""Text for a person, at most 100 columns wide: an overview of the flows, other tables as lines."""
+
+import sys
+from collections.abc import Iterable
+from contextlib import ExitStack
+
+from tcpwhy import _core
+from tcpwhy._core import Batch
+from tcpwhy.overview import HALVES_SHOWN, WEIGHT, Half, overview
+from tcpwhy.sinks import output
+from tcpwhy.terminal import Style, grid, width
+
+SUFFIXES = (".txt",)
+
+_PAIR = """format(CASE WHEN contains(src, ':') THEN '[{}]:{} → ' ELSE '{}:{} → ' END, src, src_port)
+    || format(CASE WHEN contains(dst, ':') THEN '[{}]:{}' ELSE '{}:{}' END, dst, dst_port)
+    AS "src → dst" """
+_TIME = "strftime(make_timestamp_ns(start_ns), '%H:%M:%S.%g') AS time"
+_VERDICT = """round(throughput_bps / 1e6, 3) AS "Mbit/s", round(rtt_mean_ns / 1e6, 1) AS "RTT ms",
+    coalesce(cause, limitation, '–') AS "limited by" """
+
+# What a person looks at first; every column is in the other formats.
+_LINES = {
+    "intervals": f"SELECT {_TIME}, {_PAIR}, period_kind AS kind, {_VERDICT} FROM batch",
+    "periods": f"""SELECT {_TIME}, {_PAIR}, kind, round((end_ns - start_ns) / 1e9, 3) AS s,
+        {_VERDICT} FROM batch""",
+    "segments": """SELECT frame, strftime(make_timestamp_ns(ts_ns), '%H:%M:%S.%f') AS time,
+        CASE direction WHEN 'orig' THEN '→' ELSE '←' END AS dir, flags, seq_start, seq_end, ack,
+        rwnd, flight_size AS flight, kind
+        FROM batch""",
+}
+
+
+class Sink:
+    """Writes text; the overview comes at the end, other tables come as they are found."""
+
+    def __init__(self, target: str, tables: tuple[str, ...]) -> None:
+        """Open the target."""
+        import duckdb
+
+        self._wanted = tables
+        # The counters are the foot of the overview.
+        self.tables = tuple(dict.fromkeys((*tables, "counters")))
+        self._open = ExitStack()
+        self._out = self._open.enter_context(output(target))
+        self._width = width(sys.stdout if target == "-" else None)
+        self._style = Style.of(sys.stdout) if target == "-" else Style(colour=False)
+        self._connection = self._open.enter_context(duckdb.connect())
+        self._halves: list[tuple[float, Half]] = []
+        self._total = 0
+        self._counters: dict[str, int] = {}
+
+    def write(self, table: str, batch: Batch) -> None:
+        """Take a batch."""
+        self._connection.register("batch", batch)
+        if table == "flows":
+            self._rank()
+        elif table == "counters":
+            rows = self._connection.execute("SELECT name, value FROM batch").fetchall()
+            self._counters.update(rows)
+        else:
+            lines = self._connection.execute(_LINES[table])
+            names = [column[0] for column in lines.description or ()]
+            self._print(grid(names, lines.fetchall(), self._width))
+
+    def close(self) -> None:
+        """Print the overview, and close the target."""
+        with self._open:
+            if "flows" in self._wanted:
+                halves = [half for _, half in self._halves]
+                size, style = self._width, self._style
+                self._print(overview(halves, self._total, self._counters, width=size, style=style))
+            if "counters" in self._wanted:
+                meaning = dict(_core.counters())
+                rows = [(name, n, meaning.get(name)) for name, n in self._counters.items()]
+                self._print(grid(["name", "value", "meaning"], rows, self._width))
+
+    def _rank(self) -> None:
+        """Keep the heaviest halves of all batches, and no more."""
+        moved = "FROM batch WHERE data_packets > 0"
+        best = f"SELECT {WEIGHT}, {Half.columns()} {moved} ORDER BY 1 DESC, start_ns"
+        rows = self._connection.execute(f"{best} LIMIT {HALVES_SHOWN}").fetchall()
+        self._halves += [(row[0], Half(*row[1:])) for row in rows]
+        self._halves.sort(key=lambda ranked: (-ranked[0], ranked[1].start_ns, ranked[1].pair))
+        del self._halves[HALVES_SHOWN:]
+        [(total,)] = self._connection.execute(f"SELECT count(*) {moved}").fetchall()
+        self._total += total
+
+    def _print(self, lines: Iterable[str]) -> None:
+        self._out.write("".join(f"{line}\n" for line in lines).encode())
+        self._out.flush()

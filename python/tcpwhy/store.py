@@ -1,0 +1,227 @@
+"""A store: Parquet files in folders, readable while they are written, also by other programs.
+
+    STORE/tcpwhy.json                       what wrote it, and the version of this layout
+    STORE/<table>/date=YYYY-MM-DD/part-<ulid>.parquet    rows by the UTC date of their time
+
+A part appears whole, by a rename, and is only ever replaced whole; an empty part comes first, so
+that no reader finds a table without a file. A flow is in a store once: analysing its packets again
+replaces its rows.
+"""
+
+import json
+import os
+import re
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tcpwhy import _core
+from tcpwhy._core import Batch, InputError, Rows, UsageError
+from tcpwhy.files import quoted, write_file
+
+if TYPE_CHECKING:
+    import duckdb
+
+FORMAT = 1
+"""Version of the layout. A newer one is refused; columns may be added within a version."""
+
+DEFAULT_TABLES = ("flows", "intervals", "periods")
+
+ROWS_PER_PART = 2**19
+"""Rows held back before a part is written: some 200 MB of flows at most."""
+
+_SEED = "part-" + "0" * 26
+_TIME_COLUMN = {"flows": "start_ns", "intervals": "start_ns", "periods": "start_ns"}
+_TIME_COLUMN |= {"segments": "ts_ns"}
+_META = "tcpwhy.json"
+
+
+class Store:
+    """Reads a store with SQL: a view for each table, and the stored questions."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        if not (self.path / _META).is_file():
+            raise InputError(
+                f"{path}: not a store: make one with tcpwhy analyze … --output {path}/"
+            )
+        _check_format(self.path)
+
+    def connect(self) -> "duckdb.DuckDBPyConnection":
+        """Open an in-memory database with the views; it can read the store and nothing else."""
+        connection = _empty()
+        connection.execute("SET parquet_metadata_cache = true")
+        for name, _ in _core.schemas():
+            files = quoted(str(self.path / name / "*" / "*.parquet"))
+            # The empty table brings the columns that an older store lacks, as NULL.
+            connection.execute(
+                f"ALTER TABLE {name} RENAME TO no_{name};"
+                f"CREATE VIEW {name} AS FROM read_parquet({files}, hive_partitioning = true,"
+                f" union_by_name = true) UNION ALL BY NAME FROM no_{name}"
+            )
+        connection.execute(f"SET allowed_directories = [{quoted(str(self.path.absolute()))}]")
+        connection.execute("SET enable_external_access = false; SET lock_configuration = true")
+        return connection
+
+    def query(self, question: str) -> "duckdb.DuckDBPyRelation":
+        """Ask a stored question or a table by name, or a question of one's own in SQL.
+
+        The answer is computed when it is fetched; `explained` makes errors of that readable.
+        """
+        import duckdb
+
+        if re.fullmatch(r"\w+", question):
+            known = [*questions(), *(name for name, _ in _core.schemas())]
+            if question not in known:
+                raise UsageError(f"no question {question!r}: there are {', '.join(known)}")
+            question = f"FROM {question}"
+        with explained(self.path):
+            statements = duckdb.extract_statements(question)
+            if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
+                raise UsageError("a query is one SELECT statement: a store is only read here")
+            return self.connect().sql(question)
+
+
+def questions() -> dict[str, str]:
+    """Name the stored questions, each with what it answers."""
+    with _empty() as connection:
+        views = "SELECT view_name, comment FROM duckdb_views() WHERE comment IS NOT NULL"
+        return dict(connection.execute(f"{views} ORDER BY view_name").fetchall())
+
+
+def _empty() -> "duckdb.DuckDBPyConnection":
+    """Open a database with all tables, without rows, and the stored questions about them."""
+    import duckdb
+
+    connection = duckdb.connect()
+    for name, _ in _core.schemas():
+        connection.register("empty", Rows(name, []))
+        connection.execute(f"CREATE TABLE {name} AS FROM empty")
+    connection.unregister("empty")
+    # Here a view costs nothing; over the files of a large store each would open them all.
+    connection.execute(Path(__file__).with_name("views.sql").read_text("utf-8"))
+    return connection
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn what DuckDB says about a store or a question into an error of one line."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        message = str(error).partition("\n")[0]
+        if isinstance(error, duckdb.IOException) or str(path) in message:
+            raise InputError(f"{path}: {message}") from error
+        raise UsageError(message) from error
+
+
+class Sink:
+    """Writes the tables of a run into a store, which it makes where there is none."""
+
+    def __init__(self, target: str, tables: Sequence[str]) -> None:
+        """Open the store; its parts appear while the run goes on and at its end."""
+        import duckdb
+
+        self.tables = tuple(dict.fromkeys((*tables, "counters")))
+        self.path = Path(target.removesuffix("/"))
+        self._connection = duckdb.connect()
+        self._staged = dict.fromkeys(self.tables, 0)
+        self._earlier: dict[str, list[str]] = {}
+        _make(self.path)
+        for name, _ in _core.schemas():
+            self._connection.register("batch", Rows(name, []))
+            self._connection.execute(f"CREATE TABLE {name} AS FROM batch")
+            self._earlier[name] = [str(part) for part in (self.path / name).glob("*/*.parquet")]
+            folder = self.path / name / "date=1970-01-01"
+            folder.mkdir(parents=True, exist_ok=True)
+            if not (folder / f"{_SEED}.parquet").exists():
+                write_file(self._connection, f"FROM {name}", folder / f"{_SEED}.parquet")
+
+    def write(self, table: str, batch: Batch) -> None:
+        """Take a batch; a part is written when enough rows wait."""
+        self._connection.register("batch", batch)
+        self._connection.execute(f"INSERT INTO {table} FROM batch")
+        self._staged[table] += len(batch)
+        if self._staged[table] >= ROWS_PER_PART:
+            self._flush(table)
+
+    def flush(self) -> None:
+        """Write everything that waits."""
+        for table, rows in self._staged.items():
+            if rows:
+                self._flush(table)
+
+    def close(self) -> None:
+        """Write the rest."""
+        with self._connection:
+            self.flush()
+
+    def _flush(self, table: str) -> None:
+        if table in _TIME_COLUMN:
+            self._supersede(table)
+        for date, where in self._dates(table):
+            folder = self.path / table / f"date={date}"
+            folder.mkdir(exist_ok=True)
+            order = " ORDER BY flow_id" if table in _TIME_COLUMN else ""
+            rows = f"FROM {table} WHERE {where}{order}"
+            write_file(self._connection, rows, folder / f"part-{ulid()}.parquet")
+        self._connection.execute(f"DELETE FROM {table}")
+        self._staged[table] = 0
+
+    def _supersede(self, table: str) -> None:
+        """Take the flows that wait out of the parts of earlier runs."""
+        earlier = [part for part in self._earlier[table] if Path(part).exists()]
+        if not earlier:
+            return
+        parts = f"read_parquet([{', '.join(map(quoted, earlier))}], filename = true)"
+        again = f"SELECT DISTINCT filename FROM {parts} SEMI JOIN {table} USING (flow_id)"
+        for (part,) in self._connection.execute(again).fetchall():
+            kept = f"FROM read_parquet({quoted(part)}, hive_partitioning = false)"
+            rows = f"{kept} ANTI JOIN {table} USING (flow_id) ORDER BY flow_id"
+            write_file(self._connection, rows, Path(part))
+
+    def _dates(self, table: str) -> list[tuple[str, str]]:
+        """Give the dates of the rows that wait, each with the condition that selects its rows."""
+        column = _TIME_COLUMN.get(table)
+        if column is None:
+            return [(datetime.now(UTC).date().isoformat(), "true")]
+        day = f"(DATE '1970-01-01' + ({column} // {24 * 3600 * 10**9})::INTEGER)"
+        dates = self._connection.execute(f"SELECT DISTINCT {day}::VARCHAR FROM {table}").fetchall()
+        return [(date, f"{day} = DATE {quoted(date)}") for (date,) in dates]
+
+
+def ulid() -> str:
+    """Make a name that is unique and sorts by time (ULID: 48 bits of ms, 80 random bits)."""
+    number = (time.time_ns() // 10**6) << 80 | int.from_bytes(os.urandom(10))
+    alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+    return "".join(alphabet[number >> shift & 31] for shift in range(125, -1, -5))
+
+
+def _make(path: Path) -> None:
+    if path.exists() and not path.is_dir():
+        raise UsageError(f"{path}: a store is a folder, and this is a file")
+    if path.is_dir() and any(path.iterdir()) and not (path / _META).is_file():
+        raise UsageError(f"{path}: not a store, and not empty: choose another folder")
+    path.mkdir(parents=True, exist_ok=True)
+    if (path / _META).is_file():
+        _check_format(path)
+        return
+    meta: dict[str, Any] = {"format": FORMAT, "made_by": f"tcpwhy {_core.__version__}"}
+    unfinished = path / f".{_META}.{ulid()}"
+    unfinished.write_text(json.dumps(meta) + "\n", encoding="utf-8")
+    unfinished.replace(path / _META)
+
+
+def _check_format(path: Path) -> None:
+    try:
+        version = int(json.loads((path / _META).read_text("utf-8"))["format"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path / _META}: not readable as the head of a store") from error
+    if version > FORMAT:
+        message = f"{path}: a store of format {version}, this tcpwhy reads up to {FORMAT}: upgrade"
+        raise InputError(message)

@@ -1,0 +1,94 @@
+"""What a terminal shows: its width, whether it has colours, text in aligned columns."""
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from typing import TextIO
+
+WIDTH = 100
+"""Columns of a view, unless the terminal has fewer."""
+
+MIN_WIDTH = 60
+
+
+def width(stream: TextIO | None) -> int:
+    """Give the number of columns to use on a stream; None stands for a file."""
+    if stream is None or not stream.isatty():
+        return WIDTH
+    return max(MIN_WIDTH, min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns))
+
+
+MIN_TEXT = 12
+"""Columns to which a text is cut before other columns of a grid are left out."""
+
+
+class Style:
+    """Marks text for a terminal, or leaves it alone."""
+
+    def __init__(self, *, colour: bool) -> None:
+        self._colour = colour
+
+    @classmethod
+    def of(cls, stream: TextIO) -> "Style":
+        """Colours for a terminal, unless NO_COLOR (no-color.org) or TERM=dumb forbid them."""
+        allowed = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        return cls(colour=allowed and stream.isatty())
+
+    def bold(self, text: str) -> str:
+        """Stress."""
+        return self._marked("1", text)
+
+    def dim(self, text: str) -> str:
+        """Play down."""
+        return self._marked("2", text)
+
+    def warn(self, text: str) -> str:
+        """Draw attention."""
+        return self._marked("33", text)
+
+    def _marked(self, code: str, text: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self._colour and text else text
+
+
+def shorten(text: str, limit: int) -> str:
+    """Cut at the end, with an ellipsis."""
+    return text if len(text) <= limit else text[: max(0, limit - 1)] + "…"
+
+
+def shown(value: object) -> str:
+    """Show a cell: NULL is empty, a fraction has four significant digits or more."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.4g}"
+    return str(value).replace("\n", " ")
+
+
+def grid(names: Sequence[str], rows: Sequence[Sequence[object]], limit: int) -> Iterator[str]:
+    """Align rows under their names: numbers to the right, text to the left and cut to fit.
+
+    Columns that do not fit into `limit` are left out from the right; a last line names them.
+    """
+    cells = [[shown(value) for value in row] for row in rows]
+    natural = [max(map(len, column)) for column in zip(names, *cells, strict=True)]
+    is_text = [any(isinstance(row[column], str) for row in rows) for column in range(len(names))]
+    widths = [
+        min(size, max(len(name), MIN_TEXT)) if text else size
+        for name, size, text in zip(names, natural, is_text, strict=True)
+    ]
+    fitting = len(names)
+    while fitting > 1 and sum(widths[:fitting]) + 2 * (fitting - 1) > limit:
+        fitting -= 1
+    spare = limit - sum(widths[:fitting]) - 2 * (fitting - 1)
+    for column in range(fitting):
+        more = max(0, min(spare, natural[column] - widths[column]))
+        widths[column] += more
+        spare -= more
+    for line in [names, *cells]:
+        aligned = (
+            shorten(cell, size).ljust(size) if text else cell.rjust(size)
+            for cell, size, text in zip(line, widths[:fitting], is_text, strict=False)
+        )
+        yield "  ".join(aligned).rstrip()
+    if fitting < len(names):
+        yield shorten(f"(without {', '.join(names[fitting:])}: other formats have them)", limit)

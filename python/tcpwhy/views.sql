@@ -1,0 +1,108 @@
+-- Stored questions. A question is a view; its comment is its documentation and makes it listed.
+
+CREATE VIEW worst_flows AS
+SELECT
+    limitation,
+    unique_bytes,
+    (end_ns - start_ns) / 1e9 AS duration_s,
+    throughput_bps,
+    src, src_port, dst, dst_port,
+    rtt_mean_ns, confidence, evidence, remedy, headroom_bps, flow_id, direction
+FROM flows
+WHERE data_packets > 0
+ORDER BY unique_bytes::DOUBLE * (end_ns - start_ns) DESC
+LIMIT 100;
+COMMENT ON VIEW worst_flows IS
+    'The 100 halves that moved most bytes in most time, with what limits them';
+
+CREATE VIEW shares AS
+SELECT
+    coalesce(limitation, 'none: ' || coalesce(null_reason, 'not known')) AS limitation,
+    count(*) AS halves,
+    sum(unique_bytes)::UBIGINT AS bytes,
+    count(*) / sum(count(*)) OVER () AS share_of_halves,
+    sum(unique_bytes) / sum(sum(unique_bytes)) OVER () AS share_of_bytes
+FROM flows
+WHERE data_packets > 0
+GROUP BY 1
+ORDER BY bytes DESC;
+COMMENT ON VIEW shares IS 'Share of halves and of bytes by limitation';
+
+CREATE VIEW shares_by_port AS
+WITH groups AS (
+    SELECT
+        CASE direction WHEN 'orig' THEN dst_port ELSE src_port END AS service_port,
+        direction,
+        coalesce(limitation, 'none') AS limitation,
+        count(*) AS halves,
+        sum(unique_bytes)::UBIGINT AS bytes,
+        median(throughput_bps) AS median_throughput_bps
+    FROM flows
+    WHERE data_packets > 0
+    GROUP BY ALL
+)
+SELECT *, bytes / sum(bytes) OVER (PARTITION BY service_port) AS share_of_bytes
+FROM groups
+ORDER BY sum(bytes) OVER (PARTITION BY service_port) DESC, service_port, bytes DESC;
+COMMENT ON VIEW shares_by_port IS
+    'Bytes and halves by port of the service and limitation, busiest port first';
+
+CREATE VIEW limitation_over_time AS
+WITH groups AS (
+    SELECT
+        time_bucket(INTERVAL 1 minute, make_timestamp_ns(start_ns)::TIMESTAMP) AS minute,
+        coalesce(limitation, 'none') AS limitation,
+        count(DISTINCT (flow_id, direction)) AS halves,
+        sum(unique_bytes)::UBIGINT AS bytes
+    FROM intervals
+    GROUP BY ALL
+)
+SELECT *, bytes / sum(bytes) OVER (PARTITION BY minute) AS share_of_bytes
+FROM groups
+ORDER BY minute, bytes DESC;
+COMMENT ON VIEW limitation_over_time IS
+    'Active halves and their bytes by limitation, minute by minute (needs the intervals table)';
+
+-- 200 bins of 0.01 over [-1, 1] instead of a sort: an order of magnitude cheaper, and finer than
+-- a plot shows. The first bin holds everything below -1 as well, which only dispersion and
+-- burstiness reach.
+CREATE VIEW score_cdf AS
+WITH scores AS (
+    UNPIVOT (SELECT COLUMNS('.*_score') FROM flows WHERE data_packets > 0)
+    ON COLUMNS(*) INTO NAME score VALUE value
+), bins AS (
+    SELECT score, greatest(1, least(200, ceil((value + 1) * 100)))::INTEGER AS bin, count(*) AS halves
+    FROM scores
+    GROUP BY ALL
+)
+SELECT
+    score,
+    bin / 100 - 1 AS value,
+    halves,
+    sum(halves) OVER (PARTITION BY score ORDER BY bin) / sum(halves) OVER (PARTITION BY score) AS cdf
+FROM bins
+ORDER BY score, value;
+COMMENT ON VIEW score_cdf IS
+    'Distribution of each score over halves: cdf is the share with at most this value';
+
+CREATE VIEW coverage AS
+SELECT
+    CASE WHEN limitation IS NULL THEN 'no verdict' ELSE coalesce(confidence, 'verdict') END AS answer,
+    count(DISTINCT flow_id) AS flows,
+    count(*) AS halves,
+    sum(unique_bytes)::UBIGINT AS bytes,
+    count(*) / sum(count(*)) OVER () AS share_of_halves,
+    sum(unique_bytes) / sum(sum(unique_bytes)) OVER () AS share_of_bytes
+FROM flows
+WHERE data_packets > 0
+GROUP BY 1
+ORDER BY bytes DESC;
+COMMENT ON VIEW coverage IS 'How many flows, halves and bytes have a verdict, by confidence';
+
+CREATE VIEW counts AS
+SELECT name, sum(value)::UBIGINT AS value
+FROM counters
+GROUP BY name
+HAVING sum(value) > 0
+ORDER BY name;
+COMMENT ON VIEW counts IS 'Counters of all runs in the store, added up; those at zero are left out';

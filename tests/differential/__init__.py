@@ -1,0 +1,1 @@
+"""Differential tests: what tshark, tcptrace and tcpwhy say about the same captures."""

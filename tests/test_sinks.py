@@ -1,0 +1,119 @@
+"""Formats: what goes in comes out, NULL stays NULL, 64-bit numbers keep their digits."""
+
+import csv
+import json
+
+import pyarrow.parquet
+import pytest
+
+from tcpwhy import UsageError
+from tcpwhy.sinks import formats, open_sink
+
+LARGEST = 2**64 - 1
+
+
+@pytest.fixture
+def written(batch_of, tmp_path):
+    """Write two batches of flows to a file and give its path."""
+
+    def write(name, *, format=None):
+        sink = open_sink(str(tmp_path / name), format=format, tables=["flows"])
+        sink.write("flows", batch_of("flows", {"flow_id": LARGEST, "src": 'a "quoted", name'}))
+        sink.write("flows", batch_of("flows", {"flow_id": 2, "handshake_seen": True}))
+        sink.close()
+        return tmp_path / name
+
+    return write
+
+
+def test_jsonl(written):
+    rows = [json.loads(line) for line in written("f.jsonl").read_text().splitlines()]
+    assert [row["flow_id"] for row in rows] == [LARGEST, 2]
+    assert rows[0]["src"] == 'a "quoted", name'
+    assert rows[0]["limitation"] is None
+    assert rows[1]["handshake_seen"] is True
+
+
+def test_csv(written):
+    with written("f.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["flow_id"] for row in rows] == [str(LARGEST), "2"]
+    assert rows[0]["src"] == 'a "quoted", name'
+    assert rows[0]["limitation"] == ""
+    # An empty text is told from NULL by its quotes.
+    assert ',"",' in written("f.csv").read_text()
+
+
+def test_parquet(written):
+    table = pyarrow.parquet.read_table(written("f.parquet"))
+    assert table["flow_id"].to_pylist() == [LARGEST, 2]
+    assert table["limitation"].to_pylist() == [None, None]
+    meta = pyarrow.parquet.ParquetFile(written("f.parquet")).metadata
+    assert meta.row_group(0).column(0).compression == "ZSTD"
+
+
+def test_format_names_what_a_suffix_does_not(written):
+    assert written("flows.data", format="csv").read_text().startswith("flow_id,")
+
+
+def test_csv_without_rows_still_has_its_header(tmp_path):
+    open_sink(str(tmp_path / "f.csv"), format=None, tables=["counters"]).close()
+    assert (tmp_path / "f.csv").read_text() == "name,value\n"
+
+
+def test_jsonl_of_several_tables_names_each(batch_of, tmp_path):
+    sink = open_sink(str(tmp_path / "f.jsonl"), format=None, tables=["flows", "counters"])
+    sink.write("counters", batch_of("counters", {"name": "flows", "value": 7}))
+    sink.close()
+    line = json.loads((tmp_path / "f.jsonl").read_text())
+    assert line == {"table": "counters", "name": "flows", "value": 7}
+
+
+def test_rows_of_a_batch_are_there_before_the_next(batch_of, tmp_path):
+    sink = open_sink(str(tmp_path / "f.jsonl"), format=None, tables=["flows"])
+    for count in (1, 2, 3):
+        sink.write("flows", batch_of("flows", {"flow_id": count}))
+        assert len((tmp_path / "f.jsonl").read_text().splitlines()) == count
+    sink.close()
+
+
+def test_parquet_appears_when_it_is_complete(batch_of, tmp_path):
+    sink = open_sink(str(tmp_path / "f.parquet"), format=None, tables=["flows"])
+    sink.write("flows", batch_of("flows", {"flow_id": 1}))
+    assert list(tmp_path.iterdir()) == []
+    sink.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["f.parquet"]
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_one_file_holds_one_table(format, tmp_path):
+    with pytest.raises(UsageError, match="holds one table"):
+        open_sink(str(tmp_path / f"f.{format}"), format=None, tables=["flows", "intervals"])
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [("x.docx", r"suffix '\.docx'.*\.csv"), ("nowhere://x", "scheme 'nowhere'")],
+)
+def test_unknown_targets_name_the_known(target, told):
+    with pytest.raises(UsageError, match=told):
+        open_sink(target, format=None, tables=None)
+
+
+def test_formats_are_the_contract():
+    assert set(formats()) >= {"table", "jsonl", "csv", "parquet"}
+
+
+def test_other_tables_are_lines(batch_of, tmp_path, golden):
+    sink = open_sink(str(tmp_path / "t.txt"), format=None, tables=["intervals", "segments"])
+    half = {"src": "10.0.0.1", "src_port": 80, "dst": "2001:db8::1", "dst_port": 5000}
+    first = {"start_ns": 1_700_000_000_123_000_000, "throughput_bps": 1.5e6, "period_kind": "BTP"}
+    known = {"rtt_mean_ns": 20_500_000, "limitation": "receiver_window"}
+    sink.write("intervals", batch_of("intervals", half | first | known, half | first))
+    segment = {"frame": 17, "ts_ns": 1_700_000_000_123_456_789, "seq_start": 1, "seq_end": 1449}
+    sink.write(
+        "segments",
+        batch_of("segments", segment | {"direction": "orig", "kind": "new", "flags": "PA"}),
+    )
+    sink.close()
+    assert (tmp_path / "t.txt").read_text() == golden("lines.txt")

@@ -1,0 +1,54 @@
+"""The house rules hold, and the checks of the rules can fail."""
+
+import pytest
+
+import tidy
+
+
+def test_the_tree_is_tidy():
+    assert [str(breach) for breach in tidy.check_tree(tidy.ROOT)] == []
+
+
+LONG_RUST = "fn long() {\n" + "    step();\n" * 80 + "}\n"
+LONG_PYTHON = "def long():\n" + "    step()\n" * 80
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "rule"),
+    [
+        ("crates/core/src/a.rs", "use std::time::Instant;\n", "Instant in a pure crate"),
+        ("crates/sim/src/a.rs", "let f = std::fs::read(p);\n", "std::fs in a pure crate"),
+        ("crates/core/src/a.rs", "unsafe { x() }\n", "unsafe in a pure crate"),
+        ("crates/py/src/a.rs", "unsafe { x() }\n", "unsafe outside"),
+        ("crates/sim/src/a.rs", "use tcpwhy_core::flow::Half;\n", "must not import"),
+        ("crates/sim/src/a.rs", "use tcpwhy_core::{score, units};\n", "must not import"),
+        ("crates/core/src/a.rs", "use tcpwhy_sim::link;\n", "must not import"),
+        ("crates/io/src/a.rs", "#[allow(dead_code)]\n", "use expect"),
+        ("crates/io/src/a.rs", "// -------- helpers --------\n", "banner"),
+        ("tools/a.py", "# ======\n", "banner"),
+        ("tools/a.py", "x = '" + "y" * 100 + "'\n", "columns"),
+        ("tools/a.py", "pass\n" * 501, "lines"),
+        ("tools/a.py", LONG_PYTHON, "long has 81 lines"),
+        ("crates/io/src/a.rs", LONG_RUST, "long has 82 lines"),
+        ("ARCHITECTURE.md", "See `crates/core/src/phantom.rs`.\n", "is not there"),
+    ],
+)
+def test_a_breach_is_found(path, text, rule):
+    breaches = tidy.check(tidy.Source(path, text))
+    assert len(breaches) == 1
+    assert rule in str(breaches[0])
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("crates/core/src/a.rs", "// An Instant would be wrong here.\n"),
+        ("crates/core/src/a.rs", 'let text = "std::fs is unsafe";\n'),
+        ("crates/core/src/a.rs", "#[cfg(test)]\nmod tests {\n    use std::fs;\n}\n"),
+        ("crates/io/src/sys.rs", "unsafe { x() }\n"),
+        ("crates/sim/src/a.rs", "use tcpwhy_core::{units, wire};\n"),
+        ("ARCHITECTURE.md", "Begin at `crates/core/src/pipeline.rs` and in `store.py`.\n"),
+    ],
+)
+def test_what_is_allowed_is_not_a_breach(path, text):
+    assert tidy.check(tidy.Source(path, text)) == []

@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""Measures the reading and analysing path: CPU time per packet, memory, scaling, and peers.
+
+    tools/bench.py [SET…] [--runs 3] [--peers] [--stored] [--write]
+
+CPU time (user and system, of the whole process) is what counts, since machines are shared; wall
+time is shown only for scaling. Every ratio is between runs of one call, which alternate. The sets
+are made once by the `traffic` example and kept in target/bench, and so are the results of each set,
+with the commit that was measured, until it is measured again. `--write` puts the tables into
+docs/performance.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import bench_report
+
+ROOT = Path(__file__).parents[1]
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+RESULTS = "results.json"
+EXAMPLES = TARGET / "release" / "examples"
+# A program that takes longer is stopped, and its figure is a lower bound.
+CPU_SECONDS_MAX, PEER_CPU_SECONDS_MAX = 300, 60
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """One set of traffic: its name and how it is made."""
+
+    name: str
+    make: tuple[str, ...]
+
+
+SETS = {
+    traffic.name: traffic
+    for traffic in (
+        Traffic("paper-1", ("paper", "1", "--seconds", "1000")),
+        Traffic("paper-128", ("paper", "128")),
+        Traffic("paper-1024", ("paper", "1024")),
+        Traffic("paper-8192", ("paper", "8192")),
+        Traffic("mawi-400k", ("mawi", "400000")),
+        Traffic("mawi-1m", ("mawi", "1000000", "--flow-packets-max", "3000")),
+        Traffic("open-1m", ("open", "1000000")),
+    )
+}
+MODES = {
+    "read": ("read", "1"),
+    "decode": ("decode", "1"),
+    "hash": ("hash", "1"),
+    "analyze": ("analyze", "1"),
+    "analyze, 2 workers": ("analyze", "2"),
+}
+# Peers and the sets that they can finish, or nearly; `cat` and tcpdump show the floor.
+PEERS = {
+    "cat": ("cat {file}", tuple(SETS)),
+    "tcpdump -w /dev/null": ("tcpdump -r {file} -w /dev/null", tuple(SETS)),
+    "tcptrace -l -n -r": ("tcptrace -l -n -r {file}", tuple(SETS)[:5]),
+    "tshark -z conv,tcp": ("tshark -n -q -z conv,tcp -r {file}", ("paper-128", "paper-1024")),
+}
+
+
+@dataclass
+class Measured:
+    """All runs of one program over one set."""
+
+    packets: int
+    flows: int
+    commit: str = ""
+    cpu_s: list[float] = field(default_factory=list)
+    wall_s: list[float] = field(default_factory=list)
+    rss_bytes: int = 0
+    cut: bool = False
+
+    def ns_per_packet(self) -> float:
+        """Median CPU time per packet."""
+        return statistics.median(self.cpu_s) * 1e9 / self.packets
+
+    def spread(self) -> tuple[float, float]:
+        """Least and most CPU time per packet in ns."""
+        return min(self.cpu_s) * 1e9 / self.packets, max(self.cpu_s) * 1e9 / self.packets
+
+
+Results = dict[str, dict[str, Measured]]
+
+
+def stored(cache: Path) -> Results:
+    """The results of every set as they were measured last."""
+    path = cache / RESULTS
+    known = json.loads(path.read_text()) if path.exists() else {}
+    return {
+        name: {program: Measured(**values) for program, values in known[name].items()}
+        for name in SETS
+        if name in known
+    }
+
+
+def store(results: Results, cache: Path) -> None:
+    """Keeps the results."""
+    plain = {
+        name: {program: asdict(measured) for program, measured in by_program.items()}
+        for name, by_program in results.items()
+    }
+    (cache / RESULTS).write_text(json.dumps(plain, indent=1))
+
+
+def build() -> None:
+    """Builds both examples."""
+    command = ["cargo", "build", "--release", "-q", "-p", "tcpwhy-io"]
+    subprocess.run(
+        [*command, "--example", "traffic", "--example", "throughput"], cwd=ROOT, check=True
+    )
+
+
+def generate(traffic: Traffic, cache: Path) -> tuple[Path, dict[str, Any]]:
+    """The capture of a set and what is in it; made when it is not there or its recipe changed."""
+    cache.mkdir(parents=True, exist_ok=True)
+    capture, note = cache / f"{traffic.name}.pcap", cache / f"{traffic.name}.json"
+    generator = EXAMPLES / "traffic"
+    recipe = {"make": list(traffic.make), "generator": generator.stat().st_mtime_ns}
+    if capture.exists() and note.exists():
+        shape: dict[str, Any] = json.loads(note.read_text())
+        if shape["recipe"] == recipe:
+            return capture, shape
+    kind, flows, *options = traffic.make
+    command = [str(generator), kind, flows, str(capture), *options]
+    print(f"making {capture.name}", file=sys.stderr)
+    done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=True)
+    shape = json.loads(done.stderr) | {"recipe": recipe}
+    note.write_text(json.dumps(shape))
+    return capture, shape
+
+
+def measure(command: list[str], limit_s: int, into: Measured) -> None:
+    """Runs a program once and adds what it used."""
+    begin = time.monotonic()
+    limited = ["prlimit", f"--cpu={limit_s}", "--", *command]
+    with tempfile.TemporaryFile() as words:
+        process = subprocess.Popen(limited, stdout=words, stderr=subprocess.DEVNULL)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        words.seek(max(0, words.seek(0, os.SEEK_END) - 1000))
+        said = words.read().decode(errors="replace")
+    if process.returncode < 0:
+        into.cut = True
+    elif process.returncode:
+        raise SystemExit(f"{' '.join(command)} failed with {process.returncode}")
+    into.cpu_s.append(used.ru_utime + used.ru_stime)
+    into.wall_s.append(time.monotonic() - begin)
+    # The kernel's figure for a child includes that of this interpreter, from which it was forked.
+    resident = re.search(r"(\d+) kB resident", said)
+    bytes_used = int(resident[1]) * 1024 if resident else used.ru_maxrss * 1024
+    into.rss_bytes = max(into.rss_bytes, bytes_used)
+
+
+def run_set(traffic: Traffic, options: argparse.Namespace) -> dict[str, Measured]:
+    """Measures every mode, and every peer when asked, over one set, turn by turn."""
+    capture, shape = generate(traffic, options.cache)
+    programs = {
+        name: [str(EXAMPLES / "throughput"), *mode, str(capture)] for name, mode in MODES.items()
+    }
+    if options.peers:
+        for name, (text, sets) in PEERS.items():
+            command = text.format(file=capture).split()
+            if traffic.name in sets and shutil.which(command[0]):
+                programs[name] = command
+    flows = shape["tcp_flows"]
+    asked = ["git", "describe", "--always", "--dirty"]
+    commit = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    results = {name: Measured(shape["packets"], flows, commit.strip()) for name in programs}
+    warm = Measured(1, 1)
+    measure(["cat", str(capture)], CPU_SECONDS_MAX, warm)
+    for turn in range(options.runs):
+        for name, command in programs.items():
+            # Peers are slow and only there for the ratio.
+            if name in PEERS and name != "cat" and turn and results[name].cpu_s[0] > 5:
+                continue
+            limit_s = PEER_CPU_SECONDS_MAX if name in PEERS else CPU_SECONDS_MAX
+            measure(command, limit_s, results[name])
+            print(f"{traffic.name}: {name}: {results[name].cpu_s[-1]:.2f} s CPU", file=sys.stderr)
+    return results
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("sets", nargs="*", metavar="SET", help=f"one of {', '.join(SETS)}")
+    parser.add_argument(
+        "--runs", type=int, default=3, help="runs of each program; the median counts"
+    )
+    parser.add_argument("--peers", action="store_true", help="also tcptrace, tcpdump and tshark")
+    parser.add_argument("--stored", action="store_true", help="measure nothing, show what is kept")
+    parser.add_argument("--write", action="store_true", help="write docs/performance.md")
+    parser.add_argument(
+        "--cache", type=Path, default=TARGET / "bench", help="where traffic is kept"
+    )
+    options = parser.parse_args()
+    if unknown := [name for name in options.sets if name not in SETS]:
+        parser.error(f"unknown set {unknown[0]}; known: {', '.join(SETS)}")
+    if not options.stored:
+        build()
+    for name in () if options.stored else options.sets or SETS:
+        measured = run_set(SETS[name], options)
+        results = stored(options.cache)
+        results[name] = measured
+        store(results, options.cache)
+    report = bench_report.tables(stored(options.cache), list(MODES), list(PEERS))
+    print(report)
+    if options.write:
+        bench_report.write(ROOT / "docs" / "performance.md", report)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

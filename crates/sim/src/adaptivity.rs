@@ -16,7 +16,7 @@ use crate::source::reader::Readers;
 use crate::source::udp::{Sine, UdpSources};
 use crate::source::{Bulk, Workloads};
 use crate::tap::frame::Addresses;
-use crate::tcp::config::Variant;
+use crate::tcp::config::{RenoRules, Variant};
 use crate::tcp::{Config, Connection};
 use std::net::Ipv4Addr;
 use tcpwhy_core::units::Nanos;
@@ -193,7 +193,7 @@ impl Case {
 
     /// TCP as the reference case has it, with this kind of loss recovery.
     pub fn reference_tcp(recovery: Variant) -> Config {
-        Config { ssthresh_without_departed: true, ..Config::classic(recovery, 958) }
+        Config { reno_rules: RenoRules::Ns3, ..Config::classic(recovery, 958) }
     }
 
     /// Bytes of headers on the wire: 20 of TCP, 20 of IP, 2 of PPP.

@@ -10,7 +10,7 @@ use tcpwhy_core::units::Nanos;
 use tcpwhy_sim::cc::{self, CONTROLLERS};
 use tcpwhy_sim::endpoint::Endpoint;
 use tcpwhy_sim::tcp::Config;
-use tcpwhy_sim::tcp::config::{Buffer, Variant};
+use tcpwhy_sim::tcp::config::{Buffer, RenoRules, Variant};
 
 const MSS: u64 = 1_000;
 const RTT: f64 = 0.1;
@@ -56,6 +56,7 @@ fn config(controller: &str, recovery: Variant, expected_segs: f64) -> Config {
         controller: cc::find(controller).unwrap(),
         mss: MSS as u16,
         receive_buffer: Buffer::fixed(50_000_000),
+        reno_rules: RenoRules::Rfc5681,
         ..Config { sack: true, ..Config::classic(recovery, MSS as u16) }
     }
 }

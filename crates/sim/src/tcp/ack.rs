@@ -1,5 +1,6 @@
 //! What an acknowledgement says: what arrived, how long it took, how much room there is.
 
+use super::config::RenoRules;
 use super::recovery::Phase;
 use super::recovery::tlp::Verdict;
 use super::sender::Sender;
@@ -71,10 +72,10 @@ impl Sender {
         };
         self.measure(now, ack, &delivery);
         self.process_dsack(now, ack, &delivery);
-        let was_recovering = self.recovery.phase == Phase::Recovery;
+        let phase = self.recovery.phase;
         let lost = self.detect_losses(now, &delivery);
         self.advance_recovery(now, &delivery, lost);
-        let is_held = was_recovering || self.react_to_ece(now, ack);
+        let is_held = self.ends_recovery(phase) || self.react_to_ece(now, ack);
         self.tell_controller(now, &delivery, lost, prior_pipe, is_held);
         self.restart_timers(now, &delivery);
     }
@@ -191,6 +192,18 @@ impl Sender {
             if self.recovery.undo.on_dsack(start) {
                 self.undo_reduction(now);
             }
+        }
+    }
+
+    /// Whether cwnd does not grow with an acknowledgement that found the sender in `before`: RFC 5681
+    /// section 3.2 step 6 sets it to ssthresh when fast recovery ends, and no more.
+    fn ends_recovery(&self, before: Phase) -> bool {
+        match before {
+            Phase::Recovery => true,
+            Phase::Loss => {
+                self.config.reno_rules == RenoRules::Ns3 && self.recovery.phase == Phase::Open
+            }
+            Phase::Open => false,
         }
     }
 

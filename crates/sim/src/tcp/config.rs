@@ -32,10 +32,8 @@ pub struct Config {
     pub ecn: bool,
     /// The retransmission timer.
     pub rto: RtoConfig,
-    /// Whether ssthresh without SACK is half of FlightSize less one segment, the one that the
-    /// third duplicate ACK reports to have left the network. RFC 5681 section 3.1 takes FlightSize
-    /// whole; ns-3, on whose tables the study's reference case rests, takes one segment off.
-    pub ssthresh_without_departed: bool,
+    /// How classic Reno and NewReno count.
+    pub reno_rules: RenoRules,
     /// Limited transmit (RFC 3042).
     pub limited_transmit: bool,
     /// Proportional rate reduction (RFC 9937) in SACK-based recovery; without it, RFC 6675's pipe
@@ -109,6 +107,19 @@ impl Variant {
     pub fn is_selective(self) -> bool {
         matches!(self, Variant::Sack | Variant::Rack)
     }
+}
+
+/// How recovery without SACK counts, where ns-3 differs from RFC 5681: the tables of the adaptivity
+/// study come from ns-3, and its rules show in short queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RenoRules {
+    /// RFC 5681 section 3.2: ssthresh is half of FlightSize, and cwnd is inflated by the three
+    /// segments that the duplicate acknowledgements say have left.
+    Rfc5681,
+    /// The third duplicate acknowledgement stands for one segment that has left: ssthresh is half
+    /// of FlightSize less one segment, the inflation begins at one. The acknowledgement that ends
+    /// the recovery from a timeout does not let cwnd grow.
+    Ns3,
 }
 
 /// What happens to a segment smaller than the MSS at the end of what was written.
@@ -188,7 +199,7 @@ impl Default for Config {
             window_scale: Some(None),
             ecn: false,
             rto: RtoConfig::default(),
-            ssthresh_without_departed: false,
+            reno_rules: RenoRules::Rfc5681,
             limited_transmit: true,
             prr: true,
             frto: true,

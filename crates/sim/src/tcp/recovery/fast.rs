@@ -1,7 +1,7 @@
 //! Fast retransmit and fast recovery: how they begin, go on, and end.
 
 use super::super::ack::Delivery;
-use super::super::config::Variant;
+use super::super::config::{RenoRules, Variant};
 use super::super::sender::Sender;
 use super::undo::FrtoVerdict;
 use super::{DUP_THRESH, Phase};
@@ -57,12 +57,13 @@ impl Sender {
             self.recovery.recover = self.board.nxt;
             return;
         }
+        let mut inflation = u64::from(DUP_THRESH) * self.mss;
         let is_selective = self.recovery.variant.is_selective();
-        if !is_selective && self.config.ssthresh_without_departed {
+        if !is_selective && self.config.reno_rules == RenoRules::Ns3 {
             path.flight_size -= self.mss.min(path.flight_size);
+            inflation = self.mss;
         }
         self.cc.enter_recovery(&path);
-        let inflation = u64::from(DUP_THRESH) * self.mss;
         let recovery = &mut self.recovery;
         recovery.phase = Phase::Recovery;
         recovery.recover = self.board.nxt;

@@ -245,7 +245,6 @@ impl Config {
                 tick: None,
                 backoff_reset: BackoffReset::AnyAck,
             },
-            reno_rules: RenoRules::Ns3,
             limited_transmit: false,
             prr: false,
             frto: false,

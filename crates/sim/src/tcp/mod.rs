@@ -6,8 +6,7 @@
 //! | file | question |
 //! |---|---|
 //! | [`config`] | how is this endpoint set? |
-//! | [`handshake`], [`input`], [`output`] | what state is the connection in, what arrives, what
-//! leaves? |
+//! | [`handshake`], [`input`], [`output`] | in what state are we, what arrives, what leaves? |
 //! | [`send`], [`pacing`], [`persist`] | what may I send, when? |
 //! | [`limit`] | what stops me? |
 //! | [`ack`], [`rto`] | what does an acknowledgement say? |

@@ -72,13 +72,18 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except (click.Abort, KeyboardInterrupt):
         code = INTERRUPTED
     except (ReaderGoneError, BrokenPipeError):
-        # Python would complain when it flushes at its exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_output()
         code = 0
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         code = _complain(f"{where}{error.strerror or error}", 1)
+        _give_up_output()
     sys.exit(code)
+
+
+def _give_up_output() -> None:
+    """Keep Python from complaining when it flushes standard output at its exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(message: str, code: int) -> int:

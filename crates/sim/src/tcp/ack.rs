@@ -195,8 +195,8 @@ impl Sender {
         }
     }
 
-    /// Whether cwnd does not grow with an acknowledgement that found the sender in `before`: RFC 5681
-    /// section 3.2 step 6 sets it to ssthresh when fast recovery ends, and no more.
+    /// Whether cwnd does not grow with an acknowledgement that found the sender in `before`: RFC
+    /// 5681 section 3.2 step 6 sets it to ssthresh when fast recovery ends, and no more.
     fn ends_recovery(&self, before: Phase) -> bool {
         match before {
             Phase::Recovery => true,

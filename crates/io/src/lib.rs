@@ -8,6 +8,7 @@ mod filter;
 mod input;
 mod intake;
 mod progress;
+pub mod simulate;
 pub mod stream;
 mod sys;
 

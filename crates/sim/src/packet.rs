@@ -8,7 +8,9 @@ use tcpwhy_core::units::Seq;
 pub struct Packet<B> {
     /// Unique within a run, in the order of sending; it names the packet in logs of drops.
     pub id: u64,
-    /// Which flow it belongs to: what fair queues and per-flow statistics tell apart.
+    /// Which half of which flow it belongs to: what fair queues and statistics tell apart. In the
+    /// simulator twice the number of the flow along its path, and one more against it; UDP sources
+    /// follow.
     pub flow: u32,
     /// Length on the wire in bytes, as links and queues count it.
     pub wire_bytes: u32,

@@ -19,7 +19,7 @@ pub struct DropList {
     /// Packets shorter than this pass uncounted.
     #[serde(default)]
     pub wire_bytes_min: u32,
-    /// Only packets of this flow are counted; the others pass.
+    /// Only packets with this [`Packet::flow`] are counted; the others pass.
     #[serde(default)]
     pub flow: Option<u32>,
 }

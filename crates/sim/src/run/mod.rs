@@ -225,6 +225,16 @@ impl<E: Endpoint> Simulation<E> {
         Some(truth)
     }
 
+    /// The truth recorded so far, without the spans that are still open.
+    pub fn truth_so_far(&mut self) -> Option<&mut Truth> {
+        self.truth.as_mut()
+    }
+
+    /// Captures keep the payload of every frame from now on.
+    pub fn keep_payload(&mut self) {
+        self.taps.iter_mut().for_each(Tap::keep_payload);
+    }
+
     fn wake(&mut self, actor: usize) {
         match self.actors[actor] {
             Actor::Link(link) => self.drain_link(link),

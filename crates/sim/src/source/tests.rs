@@ -148,7 +148,8 @@ fn requests_wait_for_answers_and_answers_for_requests() {
 #[test]
 fn phases_follow_each_other() {
     let settings = "[[phases.list]]\nfor_s = 0.2\nworkload.paced.rate_bps = 1_600_000\n\n\
-                    [[phases.list]]\nfor_s = 1\nworkload.chunks = { chunk_bytes = 5, interval_ms = 90 }";
+                    [[phases.list]]\nfor_s = 1\n\
+                    workload.chunks = { chunk_bytes = 5, interval_ms = 90 }";
     let mut wire = wire();
     run(&mut *programs(settings).sender, &mut wire, 500, |_| {});
     assert_eq!(wire.writes, [(100, 20_000), (200, 20_000), (300, 5), (390, 5), (480, 5)]);

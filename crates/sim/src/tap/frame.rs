@@ -1,6 +1,6 @@
 //! Records as segments of the analysis, and as bytes of a pcap file.
 
-use super::{Content, Manner, Record};
+use super::{Content, Manner, Record, SNAPLEN_MAX};
 use crate::packet::TcpHeader;
 use tcpwhy_core::units::{Nanos, Seq};
 use tcpwhy_core::wire::{Endpoint, FlowKey, NO_WINDOW_SCALE, Segment, flags, marks};
@@ -151,7 +151,7 @@ impl Record {
 /// The file header of a pcap file with nanosecond times and link type Ethernet
 /// (draft-ietf-opsawg-pcap section 4).
 pub fn pcap_header(manner: &Manner) -> Vec<u8> {
-    let snaplen = if manner.snaplen == 0 { 262_144 } else { manner.snaplen };
+    let snaplen = if manner.snaplen == 0 { SNAPLEN_MAX } else { manner.snaplen };
     let mut out = Vec::with_capacity(24);
     out.extend(0xa1b2_3c4du32.to_le_bytes());
     out.extend(2u16.to_le_bytes());

@@ -84,6 +84,11 @@ impl Tap {
         &self.manner
     }
 
+    /// Frames keep their payload from now on.
+    pub fn keep_payload(&mut self) {
+        self.manner.snaplen = SNAPLEN_MAX;
+    }
+
     /// A packet passes.
     pub fn observe(&mut self, record: Record) {
         self.release_copies(record.ts);
@@ -192,6 +197,9 @@ fn join(first: &mut Record, next: &Record) -> bool {
     }
     continues
 }
+
+/// The longest snapshot that libpcap takes.
+pub const SNAPLEN_MAX: u32 = 262_144;
 
 /// An IP packet of 65,535 bytes less the longest headers (40 of IPv6, 60 of TCP).
 const SUPER_PAYLOAD_BYTES_MAX: u32 = 65_535 - 100;

@@ -398,7 +398,8 @@ const UNIT: u64 = 1_000;
 const HIGH_GAIN: u64 = 2_885;
 /// 4.3.3: "BBR.pacing_gain = 1/BBRHighGain".
 const DRAIN_GAIN: u64 = 347;
-/// 4.3.4.1: "an eight-phase cycle with the following pacing_gain values: 5/4, 3/4, 1, 1, 1, 1, 1, 1".
+/// 4.3.4.1: "an eight-phase cycle with the following pacing_gain values: 5/4, 3/4, 1, 1, 1, 1, 1,
+/// 1".
 const CYCLE_GAINS: [u64; 8] = [1_250, 750, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
 /// 2: "BtlBwFilterLen is 10 packet-timed round trips."
 const BTLBW_FILTER_LEN: u64 = 10;

@@ -48,7 +48,7 @@ fn run_to_phase(net: &mut Net, phase: &str) {
     net.run(Nanos::MAX, |net| at(net) == phase);
 }
 
-/// One loss at a window of 500 segments, then the cubic: RFC 9438 equations 1 and 2. The congestion
+/// One loss at a window of 500 segments, then the cubic: RFC 9438 figures 1 and 2. The congestion
 /// avoidance stage begins when recovery ends.
 #[test]
 fn cubic_grows_as_its_formula() {
@@ -69,7 +69,7 @@ fn cubic_grows_as_its_formula() {
     let k = ((w_max - epoch) / 0.4f64).cbrt();
     let mut table = format!(
         "CUBIC after a loss at W_max = {w_max:.1} segments, 0.1 s round trip: \
-         RFC 9438 equations 1 and\n2, K = {k:.3} s.\n\n      t    cwnd  W_cubic   error\n"
+         RFC 9438 figures 1 and\n2, K = {k:.3} s.\n\n      t    cwnd  W_cubic   error\n"
     );
     for t in 0..=14 {
         net.run(begun + Nanos::from_secs_f64(f64::from(t)), |_| false);

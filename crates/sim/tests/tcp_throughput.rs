@@ -78,7 +78,7 @@ fn pftk(p: f64, t0: f64) -> f64 {
     RTT / (congestion_avoidance + timeouts)
 }
 
-/// RFC 9438 section 5.1, equation 6, with C = 0.4 and beta = 0.7.
+/// RFC 9438 section 5.1, figure 6, with C = 0.4 and beta = 0.7.
 fn cubic(p: f64) -> f64 {
     (0.4f64 * 3.7 / (4.0 * 0.3)).powf(0.25) * RTT.powf(0.75) / p.powf(0.75)
 }
@@ -131,7 +131,7 @@ fn reno_follows_mathis_and_pftk() {
 fn cubic_follows_its_response_function() {
     let mut table = String::from(
         "Segments per round trip of CUBIC under periodic loss: 0.1 s round trip. RFC 9438 section\n\
-         5.1, equation 6; the Reno-friendly region (section 4.3) takes over where it is higher.\n\
+         5.1, figure 6; the Reno-friendly region (section 4.3) takes over where it is higher.\n\
          Fast convergence (section 4.7), which the formula leaves out, costs some percent.\n\n\
          \x20   loss  measured  RFC 9438   error  Reno-friendly  larger of both   error\n",
     );

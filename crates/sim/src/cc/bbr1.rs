@@ -26,29 +26,29 @@ struct Bbr1 {
     cwnd: u64,
     pacing_rate_bps: u64,
     state: State,
-    /// 4.2.1: "BBR.pacing_gain: The dynamic gain factor used to scale BBR.BtlBw to produce
+    /// 2: "BBR.pacing_gain: The dynamic gain factor used to scale BBR.BtlBw to produce
     /// BBR.pacing_rate", in thousandths.
     pacing_gain: u64,
-    /// 4.2.3.2: "BBR.cwnd_gain: The dynamic gain factor used to scale the estimated BDP to produce
+    /// 2: "BBR.cwnd_gain: The dynamic gain factor used to scale the estimated BDP to produce
     /// a congestion window", in thousandths.
     cwnd_gain: u64,
-    /// 4.1.2.1: "BBR.BtlBwFilter: The max filter used to estimate BBR.BtlBw."
+    /// 2: "BBR.BtlBwFilter: The max filter used to estimate BBR.BtlBw."
     btlbw_filter: MaxFilter,
-    /// 4.1.2: "BBR.BtlBw: BBR's estimated bottleneck bandwidth available to data transmissions".
+    /// 2: "BBR.BtlBw: BBR's estimated bottleneck bandwidth available to the transport flow".
     btlbw_bps: u64,
-    /// 4.1.3: "BBR.RTprop: BBR's estimated two-way round-trip propagation delay of the path".
+    /// 2: "BBR.RTprop: BBR's estimated two-way round-trip propagation delay of the path".
     rtprop: Nanos,
     /// "BBR.rtprop_stamp: The wall clock time at which the current BBR.RTProp sample was obtained."
     rtprop_stamp: Nanos,
     /// "BBR.rtprop_expired: A boolean recording whether the BBR.RTprop has expired".
     rtprop_expired: bool,
     round: Round,
-    /// 4.3.2.1: "BBR.filled_pipe: A boolean that records whether BBR estimates that it has ever
+    /// 2: "BBR.filled_pipe: A boolean that records whether BBR estimates that it has ever
     /// fully utilized its available bandwidth".
     filled_pipe: bool,
-    /// "BBR.full_bw: A recent baseline BBR.BtlBw to estimate if BBR has filled the pipe".
+    /// 4.3.2.2: BBR.full_bw, the level of BBR.BtlBw from which growth is judged.
     full_bw_bps: u64,
-    /// "BBR.full_bw_count: The number of non-app-limited round trips without large increases".
+    /// 4.3.2.2: BBR.full_bw_count, rounds "w/o much growth".
     full_bw_count: u32,
     /// 4.3.4: position in the gain cycle.
     cycle_index: usize,
@@ -112,7 +112,7 @@ impl Bbr1 {
         self.pacing_rate_bps = rate_bps(self.initial_window, rtt) * HIGH_GAIN / UNIT;
     }
 
-    /// 4.1.2 BBRUpdateBtlBw.
+    /// 4.1.1.5 BBRUpdateBtlBw.
     fn update_btlbw(&mut self, ack: &Ack) {
         let Some(sample) = ack.sample else {
             self.round.is_start = false;
@@ -125,7 +125,7 @@ impl Bbr1 {
         }
     }
 
-    /// 4.1.3 BBRUpdateRTprop.
+    /// 4.1.2.3 BBRUpdateRTprop.
     fn update_rtprop(&mut self, ack: &Ack) {
         let now = ack.path.now;
         self.rtprop_expired = now > self.rtprop_stamp + RTPROP_FILTER_LEN;
@@ -162,8 +162,8 @@ impl Bbr1 {
         }
     }
 
-    /// 4.3.4.3 BBREnterProbeBW: a random phase, "with the exception that it never starts with the
-    /// 3/4 phase".
+    /// 4.3.4.3 BBREnterProbeBW; 4.3.4.2: "by randomly picking an initial phase, from among all but
+    /// the 3/4 phase".
     fn enter_probe_bw(&mut self, now: Nanos) {
         self.enter(State::ProbeBw, UNIT, 2 * UNIT);
         self.cycle_index = CYCLE_GAINS.len() - 1 - (self.random.bits() % 7) as usize;
@@ -297,7 +297,7 @@ impl Bbr1 {
         self.cwnd = self.cwnd.max(self.prior_cwnd);
     }
 
-    /// 4.2.3.3: "BBRMinPipeCwnd: The minimal cwnd value BBR tries to target using: 4 packets".
+    /// 2: "BBRMinPipeCwnd: The minimal cwnd value BBR tries to target using: 4 packets".
     fn min_pipe_cwnd(&self) -> u64 {
         4 * self.mss
     }
@@ -320,7 +320,7 @@ impl Controller for Bbr1 {
         }
     }
 
-    /// 3.2 BBRUpdateOnACK.
+    /// 3.5.2 BBRUpdateOnACK.
     fn on_ack(&mut self, ack: &Ack) {
         self.update_btlbw(ack);
         if self.state == State::ProbeBw && self.is_next_cycle_phase(ack) {
@@ -393,19 +393,18 @@ impl Controller for Bbr1 {
 
 /// A gain of one.
 const UNIT: u64 = 1_000;
-/// 4.3.2.1: "BBRHighGain: A constant specifying the minimum gain value that will allow the sending
+/// 2: "BBRHighGain: A constant specifying the minimum gain value that will allow the sending
 /// rate to double each round (2/ln(2) ~= 2.89)".
 const HIGH_GAIN: u64 = 2_885;
 /// 4.3.3: "BBR.pacing_gain = 1/BBRHighGain".
 const DRAIN_GAIN: u64 = 347;
-/// 4.3.4.2: "the pacing gain for each phase": 5/4, 3/4, 1, 1, 1, 1, 1, 1.
+/// 4.3.4.1: "an eight-phase cycle with the following pacing_gain values: 5/4, 3/4, 1, 1, 1, 1, 1,
+/// 1".
 const CYCLE_GAINS: [u64; 8] = [1_250, 750, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
-/// 4.1.2.3: "BBRBtlBwFilterLen: A constant specifying the length of the BBR.BtlBw max filter
-/// window: 10 packet-timed round trips."
+/// 2: "BtlBwFilterLen is 10 packet-timed round trips."
 const BTLBW_FILTER_LEN: u64 = 10;
-/// 4.1.3: "RTpropFilterLen: A constant specifying the length of the RTProp min filter window: 10
-/// secs."
+/// 2: "RTpropFilterLen is 10 secs."
 const RTPROP_FILTER_LEN: Nanos = Nanos(10_000_000_000);
-/// 4.3.5: "ProbeRTTDuration: A constant specifying the minimum duration for which ProbeRTT state
+/// 2: "ProbeRTTDuration: A constant specifying the minimum duration for which ProbeRTT state
 /// holds inflight to BBRMinPipeCwnd or fewer packets: 200 ms."
 const PROBE_RTT_DURATION: Nanos = Nanos::from_millis(200);

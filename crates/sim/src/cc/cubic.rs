@@ -19,8 +19,8 @@ pub const CUBIC: Registration = Registration {
 #[derive(Debug)]
 struct Cubic {
     window: Window,
-    /// `None` once slow start has been left for the first time: RFC 9406 section 4.3, "HyStart++
-    /// SHOULD be used for the initial slow start".
+    /// `None` once slow start has been left for the first time: RFC 9406 section 4.3, "An
+    /// implementation SHOULD use HyStart++ only for the initial slow start".
     hystart: Option<HyStart>,
     /// RFC 9438 section 4.1.2: "W_max: Size of cwnd in segments just before cwnd was reduced in the
     /// last congestion event when fast convergence is disabled".
@@ -29,9 +29,9 @@ struct Cubic {
     cwnd_prior: u64,
     /// The current congestion avoidance stage; `None` until its first acknowledgement.
     epoch: Option<Epoch>,
-    /// Section 4.8: after a timeout "K is set to 0 and W_max is set to the cwnd size at the
-    /// beginning of the current congestion avoidance stage"; section 4.10 says the same of slow
-    /// start left without a loss.
+    /// Section 4.8: after a timeout "K is set to 0, and W_max is set to the congestion window size
+    /// at the beginning of the current congestion avoidance stage"; section 4.10 says the same of
+    /// slow start left without a loss.
     starts_at_plateau: bool,
     /// Bytes by which cwnd is to grow, times cwnd: the part of a byte that division left.
     growth_remainder: u64,
@@ -55,7 +55,7 @@ struct Epoch {
 }
 
 impl Epoch {
-    /// Section 4.3, equation 4: "W_est = W_est + alpha_cubic * segments_acked / cwnd".
+    /// Section 4.3, figure 4: "W_est = W_est + alpha_cubic * segments_acked / cwnd".
     fn advance_w_est(&mut self, ack: &Ack, cwnd: u64, cwnd_prior: u64) {
         // "Once W_est has grown to reach the cwnd at the time of most recently setting ssthresh --
         // that is, W_est >= cwnd_prior -- the sender SHOULD set alpha_cubic to 1".
@@ -98,6 +98,9 @@ impl Cubic {
             Step::Grow(bytes) => self.window.cwnd += bytes,
             Step::Exit => {
                 self.window.ssthresh = self.window.cwnd;
+                // Section 4.10: "CUBIC sets cwnd_prior = cwnd and switches to congestion
+                // avoidance".
+                self.cwnd_prior = self.window.cwnd;
                 self.hystart = None;
                 self.starts_at_plateau = true;
             }
@@ -196,9 +199,10 @@ impl Controller for Cubic {
         self.window.time_out(path, is_first, BETA_TENTHS, 10);
     }
 
-    /// Section 4.6: the decrease applies "when packet loss or ECN-Echo is detected".
+    /// Section 3.1: ECN-Echo is a congestion event as a loss is.
     fn on_ecn(&mut self, path: &Path) {
-        self.enter_recovery(path);
+        self.note_congestion();
+        self.window.reduce_for_mark(path, BETA_TENTHS, 10);
     }
 
     /// Section 4.9: restore cwnd, ssthresh, W_max, K and the epoch.
@@ -239,7 +243,7 @@ impl Controller for Cubic {
     }
 }
 
-/// RFC 9438 section 4.2, equation 1: "W_cubic(t) = C*(t-K)^3 + W_max", in bytes.
+/// RFC 9438 section 4.2, figure 1: "W_cubic(t) = C*(t-K)^3 + W_max", in bytes.
 fn w_cubic(t: Nanos, k: Nanos, w_max: u64, mss: u64) -> u64 {
     // In microseconds, as the cube of nanoseconds would leave no room for long epochs.
     let dt = i128::from((t - k).0 / 1_000);
@@ -247,7 +251,7 @@ fn w_cubic(t: Nanos, k: Nanos, w_max: u64, mss: u64) -> u64 {
     u64::try_from((i128::from(w_max) + delta).max(i128::from(mss))).unwrap_or(u64::MAX / 4)
 }
 
-/// RFC 9438 section 4.2, equation 2: "K = cubic_root((W_max - cwnd_epoch) / C)".
+/// RFC 9438 section 4.2, figure 2: "K = cubic_root((W_max - cwnd_epoch) / C)".
 fn k(w_max: u64, cwnd_epoch: u64, mss: u64) -> Nanos {
     let gap = u128::from(w_max.saturating_sub(cwnd_epoch));
     let cube = gap * 10 * CUBIC_MICROSECONDS as u128 / u128::from(mss * C_TENTHS);
@@ -256,7 +260,7 @@ fn k(w_max: u64, cwnd_epoch: u64, mss: u64) -> Nanos {
 
 /// RFC 9438 section 5.1: "C SHOULD be set to 0.4", in tenths of a segment per second cubed.
 const C_TENTHS: u64 = 4;
-/// RFC 9438 section 4.6: "The parameter beta_cubic SHOULD be set to 0.7."
+/// RFC 9438 section 4.6: "The parameter beta_cubic SHOULD be set to 0.7".
 const BETA_TENTHS: u64 = 7;
 /// RFC 9438 section 4.3: "alpha_cubic = 3 * (1 - beta_cubic) / (1 + beta_cubic)": 9/17.
 const ALPHA_NUMERATOR: u64 = 9;

@@ -15,7 +15,7 @@ pub struct HyStart {
     current_round_min_rtt: Nanos,
     /// "rttSampleCount = 0" at the start of each round.
     rtt_sample_count: u32,
-    /// "cssBaselineMinRtt": "saves the minRTT of the round that triggered" conservative slow
+    /// "cssBaselineMinRtt": the least round-trip time of the round that led to conservative slow
     /// start (CSS); `None` outside CSS.
     css_baseline_min_rtt: Option<Nanos>,
     /// Rounds spent in CSS.

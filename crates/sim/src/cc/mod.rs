@@ -18,8 +18,6 @@ use delivery_rate::{RateSample, SendState};
 use std::fmt::Debug;
 use tcpwhy_core::units::Nanos;
 
-pub use window::icbrt;
-
 /// A congestion controller. Every hook may be left out.
 pub trait Controller: Debug + Send {
     /// The handshake is complete; `path.srtt` is its round-trip time, if it was measured.

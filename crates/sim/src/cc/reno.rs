@@ -94,10 +94,11 @@ impl Controller for Reno {
         self.window.time_out(path, is_first, 1, 2);
     }
 
-    /// RFC 3168 section 6.1.2: "The TCP source simply halves the congestion window cwnd and reduces
-    /// the slow start threshold ssthresh."
+    /// RFC 3168 section 6.1.2: "the TCP source halves the congestion window "cwnd" and reduces the
+    /// slow start threshold "ssthresh"."
     fn on_ecn(&mut self, path: &Path) {
-        self.enter_recovery(path);
+        self.bytes_acked = 0;
+        self.window.reduce_for_mark(path, 1, 2);
     }
 
     fn on_spurious(&mut self, _path: &Path) {

@@ -47,6 +47,13 @@ impl Window {
         self.cwnd = self.ssthresh;
     }
 
+    /// As [`Window::reduce`] for a congestion mark: cwnd may fall to one segment (RFC 9438 section
+    /// 4.6: "reduction on ECE, cwnd is at least 1 MSS").
+    pub fn reduce_for_mark(&mut self, path: &Path, numerator: u64, denominator: u64) {
+        self.reduce(path, numerator, denominator);
+        self.cwnd = (path.flight_size * numerator / denominator).max(path.mss);
+    }
+
     /// A retransmission timeout: as [`Window::reduce`], but cwnd falls to the loss window.
     ///
     /// RFC 5681 section 3.1: "cwnd MUST be set to no more than the loss window, LW, which equals 1

@@ -180,8 +180,8 @@ impl Sender {
             !delivery.advanced,
         );
         if verdict == Verdict::RepairedLoss && self.recovery.phase == Phase::Open {
-            // RFC 8985 section 7.4.2: "Invoke congestion control response equivalent to a fast
-            // recovery."
+            // RFC 8985 section 7.4.2: "Invoke congestion control to react to the loss event the
+            // probe has repaired".
             self.note_reduction();
             let path = self.path(now);
             self.cc.enter_recovery(&path);
@@ -256,8 +256,8 @@ impl Sender {
             self.timers.reorder = Nanos::MAX;
             self.timers.probe = Nanos::MAX;
         } else if delivery.advanced {
-            // RFC 6582 section 4: "reset the retransmit timer after the first partial
-            // acknowledgement", not after further ones.
+            // RFC 6582 section 4, the Impatient variant: the timer is reset with the first partial
+            // acknowledgement, not with further ones.
             if self.recovery.partial_acks <= 1 || self.recovery.phase != Phase::Recovery {
                 self.timers.retransmission = now + self.rto.timeout();
             }

@@ -26,7 +26,7 @@ mod limit;
 mod output;
 mod pacing;
 mod persist;
-pub mod ranges;
+mod ranges;
 mod receiver;
 mod recovery;
 pub mod rto;

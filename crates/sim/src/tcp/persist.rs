@@ -11,7 +11,7 @@ impl Sender {
         if blocked != Blocked::Window || self.board.flight_size() > 0 {
             self.timers.persist = Nanos::MAX;
         } else if self.timers.persist == Nanos::MAX {
-            // "The interval between subsequent probes MUST be increased exponentially" (MUST-37).
+            // "SHOULD increase exponentially the interval between successive probes" (SHLD-30).
             let doublings = self.window_probes.min(MAX_DOUBLINGS);
             let interval = Nanos(self.rto.timeout().0.saturating_mul(1 << doublings));
             self.timers.persist = now + interval.min(self.config.rto.max);

@@ -47,20 +47,10 @@ impl Ranges {
         }
     }
 
-    /// Forgets everything.
-    pub fn clear(&mut self) {
-        self.ranges.clear();
-    }
-
     /// The range that holds `point`.
     pub fn containing(&self, point: u64) -> Option<(u64, u64)> {
         let index = self.ranges.partition_point(|range| range.1 <= point);
         self.ranges.get(index).copied().filter(|range| range.0 <= point)
-    }
-
-    /// The lowest range.
-    pub fn first(&self) -> Option<(u64, u64)> {
-        self.ranges.front().copied()
     }
 
     /// The end of the highest range.

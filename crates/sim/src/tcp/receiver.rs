@@ -147,8 +147,8 @@ impl Receiver {
         } else if accepted_start < accepted_end {
             self.take_in_order(now, accepted_end);
         } else {
-            // Nothing of it is new, or nothing of it fits: RFC 9293 section 3.10.7.4, "send an
-            // acknowledgment".
+            // Nothing of it is new, or nothing of it fits: RFC 9293 section 3.10.7.4, "an
+            // acknowledgment should be sent in reply".
             self.acknowledge_now();
         }
         self.take_fin();

@@ -21,7 +21,7 @@ impl Timestamps {
     }
 
     /// TSval and TSecr of a segment that leaves at `now`. The clock ticks in milliseconds
-    /// (section 5.4: "between 1 ms and 1 sec").
+    /// (section 5.4: between 1 ms and 1 s per tick).
     pub fn option(&self, now: Nanos) -> (u32, u32) {
         (self.clock(now), self.recent)
     }

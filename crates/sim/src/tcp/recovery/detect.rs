@@ -49,8 +49,8 @@ impl Sender {
     /// RFC 8985 section 6.2 step 5: RACK_detect_loss(). Also called when the reordering timer
     /// fires.
     pub(in crate::tcp) fn detect_by_time(&mut self, now: Nanos) -> u64 {
-        let is_urgent = self.recovery.phase != Phase::Open
-            || self.board.sacked_bytes() >= u64::from(DUP_THRESH) * self.mss;
+        let is_urgent =
+            self.recovery.phase != Phase::Open || self.board.sacked_segments() >= DUP_THRESH;
         let (rack, lost) = (&self.recovery.rack, &mut self.newly_lost);
         let reo_wnd = rack.reo_wnd(is_urgent, self.rto.min_rtt(), self.rto.srtt());
         let next = self.board.mark_lost_by_time(

@@ -36,12 +36,11 @@ impl Rack {
         if sent.end() > self.fack {
             self.fack = sent.end();
         } else if sent.end() < self.fack && sent.retransmissions == 0 {
-            // "An original transmission ... delivered after one of a higher sequence number".
+            // An original arrived after one sent later.
             self.reordering_seen = true;
         }
         let rtt = now.since(sent.sent_at);
-        // "If the segment was retransmitted and its RTT is below RACK.min_RTT, the acknowledgement
-        // is of an earlier transmission."
+        // Faster than the path: the acknowledgement is of an earlier transmission.
         if sent.retransmissions > 0 && min_rtt.is_some_and(|min_rtt| rtt < min_rtt) {
             return;
         }
@@ -76,7 +75,7 @@ impl Rack {
         if !self.reordering_seen && is_urgent {
             return Nanos(0);
         }
-        // "RACK.reo_wnd = min(RACK.reo_wnd_mult * RACK.min_RTT / 4, SRTT)".
+        // "Return min(RACK.reo_wnd_mult * RACK.min_RTT / 4, SRTT)".
         let quarter = min_rtt.map_or(0, |rtt| rtt.0 / 4);
         let wide = Nanos(quarter.saturating_mul(self.reo_wnd_mult));
         srtt.map_or(wide, |srtt| wide.min(srtt))

@@ -63,6 +63,7 @@ pub struct Scoreboard {
     by_time: VecDeque<(Nanos, u64)>,
     keeps_time_order: bool,
     sacked_bytes: u64,
+    sacked_segments: u32,
     lost_bytes: u64,
     again_bytes: u64,
     /// Everything not sacked below this is marked lost by [`Scoreboard::mark_lost_by_sack`].
@@ -90,6 +91,11 @@ impl Scoreboard {
     /// Selectively acknowledged bytes.
     pub fn sacked_bytes(&self) -> u64 {
         self.sacked_bytes
+    }
+
+    /// Selectively acknowledged segments (RFC 8985 "RACK.segs_sacked").
+    pub fn sacked_segments(&self) -> u32 {
+        self.sacked_segments
     }
 
     /// Bytes that are deemed lost and were not sent again.
@@ -155,6 +161,7 @@ impl Scoreboard {
             }
             self.forget(&part);
             if is_whole {
+                self.sacked_segments -= u32::from(part.sacked);
                 self.segments.pop_front();
             }
         }
@@ -187,6 +194,7 @@ impl Scoreboard {
                     segment.in_flight_again = false;
                     self.forget(&before);
                     self.sacked_bytes += u64::from(before.len);
+                    self.sacked_segments += 1;
                 }
                 index += 1;
             }

@@ -53,7 +53,7 @@ impl Sender {
     fn mark_lost_at_timeout(&mut self, now: Nanos) {
         let (rack, lost) = (&self.recovery.rack, &mut self.newly_lost);
         let is_rack = self.recovery.variant == Variant::Rack;
-        let is_urgent = self.board.sacked_bytes() >= u64::from(DUP_THRESH) * self.mss;
+        let is_urgent = self.board.sacked_segments() >= DUP_THRESH;
         let reo_wnd = rack.reo_wnd(is_urgent, self.rto.min_rtt(), self.rto.srtt());
         let una = self.board.una;
         self.board.mark_all_lost(

@@ -48,7 +48,7 @@ impl Tlp {
         let verdict = match () {
             () if !self.is_retrans || dsack_of_probe => Verdict::Unneeded,
             () if ack > end_seq => Verdict::RepairedLoss,
-            // "This is a DUPACK without any SACK info": the probe arrived in duplicate.
+            // "ACK is a DupAck without any SACK option": the probe arrived in duplicate.
             () if dup && !has_sack => Verdict::Unneeded,
             () => return Verdict::Pending,
         };
@@ -62,10 +62,11 @@ impl Tlp {
 pub fn probe_timeout(srtt: Option<Nanos>, one_outstanding: bool) -> Nanos {
     match srtt {
         None => Nanos::SECOND,
-        Some(srtt) if one_outstanding => Nanos(2 * srtt.0) + WORST_CASE_DELAYED_ACK,
+        Some(srtt) if one_outstanding => Nanos(2 * srtt.0) + MAX_ACK_DELAY,
         Some(srtt) => Nanos(2 * srtt.0),
     }
 }
 
-/// Section 7.2: "WCDelAckT stands for worst case delayed ACK timer", 200 ms there.
-const WORST_CASE_DELAYED_ACK: Nanos = Nanos::from_millis(200);
+/// Section 7.2: "the sender MAY inflate the PTO by TLP.max_ack_delay to accommodate a potentially
+/// delayed acknowledgment"; 200 ms is what Linux takes.
+const MAX_ACK_DELAY: Nanos = Nanos::from_millis(200);

@@ -5,6 +5,7 @@
 //! packets. Start reading at [`pipeline`], which is the main path.
 
 pub mod counter;
+pub mod diagnosis;
 pub mod flow;
 pub mod pipeline;
 pub mod record;

@@ -339,7 +339,21 @@ impl Analysis {
             let capacity = half.capacity(self.options.min_packets);
             let capacity = capacity.as_ref();
             let (kind, window) = (interval.kind, &interval.window);
-            let (verdict, _) = report::verdict_of(kind, window, half, capacity, &self.options);
+            let (mut verdict, _) = report::verdict_of(kind, window, half, capacity, &self.options);
+            let context = crate::diagnosis::facts::Context { inferred_rwnd: half.inferred_rwnd(), mss_option: half.mss.offered(), mss_bytes: half.mss.value(), headers_bytes: half.headers_len(), rtt_min: half.rtt.min, capacity_bps: capacity.and_then(|c| c.bps), window_scale: half.window_scale, handshake_seen: true, rwnd_max: half.totals.rwnd_max };
+            let facts = crate::diagnosis::facts::Facts::of(&interval.sums, &context);
+            let case = crate::diagnosis::Case { facts, context, policer: half.policer(), losses: half.loss_shape(), before: half.before };
+            verdict.evidence = Some(format!("{:?} Shape{:?} {:?}", facts, case.losses, case.policer));
+            if let Some(f) = crate::diagnosis::diagnose(&case) {
+                half.before = Some(f.cause);
+                verdict.cause = Some(f.cause.name());
+                verdict.limitation = Some(f.cause.limitation());
+                verdict.confidence = Some(f.confidence.name());
+                verdict.share_application = Some(f.shares.application);
+                verdict.share_receiver_window = Some(f.shares.receiver_window);
+                verdict.share_network = Some(f.shares.network);
+                verdict.share_recovery = Some(f.shares.recovery);
+            } else {verdict.limitation=None;}
             let row = report::interval_row(ends, &interval, capacity, verdict);
             self.rows.intervals.push(row);
         }

@@ -23,6 +23,16 @@ pub struct Tau {
 impl Tau {
     /// Takes a sample that ended at `now`.
     pub fn sample(&mut self, now: Nanos, tau: Nanos) {
+        self.take(now, tau, true);
+    }
+
+    /// Takes a sample; one that is not `sure` may hold a time in which the endpoint waited, and
+    /// bounds the delay only from above.
+    fn take(&mut self, now: Nanos, tau: Nanos, sure: bool) {
+        self.min = Some(self.min.map_or(tau, |least| least.min(tau)));
+        if !sure && self.recent().is_some_and(|recent| recent <= tau) {
+            return;
+        }
         let span = WINDOW.max(Nanos(self.min.map_or(0, |min| 4 * min.0)));
         if now.since(self.window_start) > span {
             let stale = now.since(self.window_start) > span + span;
@@ -30,7 +40,6 @@ impl Tau {
             self.window_start = now;
         }
         self.recent[0] = Some(self.recent[0].map_or(tau, |least| least.min(tau)));
-        self.min = Some(self.min.map_or(tau, |least| least.min(tau)));
     }
 
     /// A packet with `tsval` passed towards this endpoint.
@@ -43,17 +52,20 @@ impl Tau {
     }
 
     /// A packet that echoes `tsecr` came back from this endpoint. An echo of a later timestamp
-    /// gives an upper bound of the delay only, so that the minimum over a window is what counts.
+    /// gives no sample. Gives the sample: an upper bound of the delay, since the endpoint may have
+    /// waited, but no longer than `silent`, the time since it last sent.
     #[inline]
-    pub fn came_back(&mut self, now: Nanos, tsecr: u32) {
-        if let Some((tsval, since)) = self.probe
-            && tsecr.wrapping_sub(tsval) as i32 >= 0
-        {
-            self.probe = None;
-            if tsecr == tsval {
-                self.sample(now, now.since(since));
-            }
+    pub fn came_back(&mut self, now: Nanos, tsecr: u32, silent: Nanos) -> Option<Nanos> {
+        let (tsval, since) = self.probe?;
+        if (tsecr.wrapping_sub(tsval) as i32) < 0 {
+            return None;
         }
+        self.probe = None;
+        (tsecr == tsval).then(|| {
+            let tau = now.since(since);
+            self.take(now, tau, silent.0 * 8 < tau.0);
+            tau
+        })
     }
 
     /// The delay now: the least of the last few round trips.
@@ -63,6 +75,7 @@ impl Tau {
             [a, b] => a.or(b),
         }
         .or(self.handshake)
+        .or(self.min)
     }
 
     /// The delay without queueing, as far as it was seen.
@@ -159,10 +172,10 @@ mod tests {
         let mut tau = Tau::default();
         tau.passed_towards(Nanos(0), 7);
         tau.passed_towards(Nanos(1_000), 8);
-        tau.came_back(Nanos(5_000), 7);
+        tau.came_back(Nanos(5_000), 7, Nanos(0));
         assert_eq!(tau.min, Some(Nanos(5_000)));
         tau.passed_towards(Nanos(10_000), 9);
-        tau.came_back(Nanos(90_000), 12);
+        tau.came_back(Nanos(90_000), 12, Nanos(0));
         assert_eq!(tau.min, Some(Nanos(5_000)));
         assert_eq!(tau.recent(), Some(Nanos(5_000)));
     }

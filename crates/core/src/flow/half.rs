@@ -1,14 +1,19 @@
 //! One direction of a flow, named by its data sender: facts, one segment at a time.
 
+use super::clock::{Holder, Piece};
 use super::capacity::{Capacity, Collector, Stream};
 use super::delay::Rtt;
 use super::delivery::Delivery;
 use super::entry::Entry;
+use super::losses::{Pattern, Shape};
 use super::ledger::{Acked, Filed, Kind, Ledger, Path};
 use super::mss::Mss;
 use super::period::{Before, Isolate, Step};
+use super::policer::{Policer, Trace};
+use super::rounds::Rounds;
 use super::scale::ScaleEvidence;
-use super::stretch::Stretch;
+use super::signs::is_queued;
+use super::stretch::{Now, Stretch};
 use super::view::{Known, SenderView};
 use crate::units::{Nanos, Seq, Unwrap};
 use crate::wire::flags;
@@ -26,6 +31,8 @@ pub struct Half {
     pub stretch: Option<Box<Stretch>>,
     /// Shift of the receiver's window; `None` while it is unknown.
     pub window_scale: Option<u8>,
+    /// What its last stretch was limited by.
+    pub before: Option<crate::diagnosis::Cause>,
     unwrap: Option<Unwrap>,
     ledger: Ledger,
     view: SenderView,
@@ -40,6 +47,20 @@ pub struct Half {
     free_since: Option<Nanos>,
     drained: Option<Nanos>,
     scale_evidence: ScaleEvidence,
+    /// End of the last small segment, and what was acknowledged at the last one.
+    small_end: u64,
+    una_before: u64,
+    /// The last segment left with nothing else in flight.
+    alone: bool,
+    rounds: Rounds,
+    trace: Option<Box<Trace>>,
+    losses: Pattern,
+    flight_mean: f32,
+    /// Smoothed round-trip time of the samples that hold the queue.
+    queue_mean: Option<Nanos>,
+    rtt_newest: [Option<Nanos>; 2],
+    /// The other side sent data since this one last did.
+    asked: bool,
     seed_highest: Option<u32>,
     seed_again_bytes: u64,
     seed_new_bytes: u64,
@@ -89,6 +110,8 @@ impl Totals {
 pub struct Around {
     /// Delay from the observer to the data sender and back.
     pub tau_sender: Option<Nanos>,
+    /// Least delay from the observer to the data receiver and back.
+    pub tau_receiver: Option<Nanos>,
     /// Where the observer stands, 0 at the data sender.
     pub position: Option<f64>,
     /// Begin of the flow.
@@ -140,34 +163,45 @@ impl Half {
             return None;
         }
         let end = unwrap.widen(first + entry.payload_len);
+        let known = self.view.at(entry);
         let path = Path {
             srtt: self.rtt.srtt,
             rtt_min: self.rtt.min,
             rto: self.rtt.rto(),
             window_closed: self.window_closed,
+            relative_flight: self.relative_flight(known),
         };
         let repairing = self.ledger.recovery().is_some();
         let filed = self.ledger.data(start, end, frame, entry, &path);
         self.mss.learn(entry.payload_len);
         self.headers_len = entry.headers_len();
-        let known = self.view.at(entry);
         self.stretch.get_or_insert_with(|| {
             Box::new(Stretch::new(entry.ts, around.flow_start, around.interval))
         });
         let (full, small) = self.packets(entry.payload_len, start, known);
-        if matches!(filed.kind, Kind::New | Kind::Reordered) {
-            let before = self.before(entry.ts);
-            let step = self.isolate.segment(entry.ts, full, small, before);
-            self.take_step(step, entry.ts);
-        }
-        let data_packets = self.totals.data_packets;
-        self.stretch_mut().roll(entry.ts, around.interval, data_packets);
+        let step = match filed.kind {
+            Kind::New | Kind::Reordered => {
+                let before = self.before(entry.ts);
+                self.isolate.segment(entry.ts, full, small, before)
+            }
+            _ => Step::Stay,
+        };
+        let nagle = filed.kind == Kind::New && self.was_nagled(small && full == 0, start, known);
+        let holder = match filed.kind {
+            _ if filed.rto_event => Some(Holder::Recovery),
+            _ if nagle => Some(Holder::Dry),
+            _ => None,
+        };
+        self.pass(step, entry.ts, holder, around);
         self.count(entry, &filed, full + u32::from(small));
         let flight_size = known.map(|known| self.ledger.next().saturating_sub(known.una));
         self.sum(entry, &filed, full, small, known, repairing);
         self.capacity_from_data(entry, &filed, full > 0, around);
         self.note_freedom(entry.ts);
-        self.view.sent(entry.ts, self.ledger.next(), self.mss.value());
+        self.gather_signs(entry, &filed, small, known, (start, path.relative_flight));
+        let dry = small && full == 0 && filed.kind == Kind::New;
+        let point = self.ledger.recovery_point();
+        self.view.sent(self.ledger.next(), self.mss.value(), dry, point);
         let seq_start = start as i64 - self.ledger.origin() as i64;
         Some(Sent { filed, seq_start, flight_size })
     }
@@ -176,14 +210,135 @@ impl Half {
         self.stretch.as_mut().expect("made with the first payload")
     }
 
-    fn take_step(&mut self, step: Step, ts: Nanos) {
-        if step != Step::Stay {
-            self.stretch_mut().step(step, ts);
-            if !matches!(step, Step::Transfer { .. }) {
-                self.last_new = None;
-                self.capacity.iter_mut().for_each(|capacity| capacity.interrupt());
+    /// Whether a segment had waited for an acknowledgement because it, or one before it, is small
+    /// (RFC 9293 section 3.7.4, Nagle): there was no more than it to send. Linux waits for the small
+    /// segment before (Minshall), others for all data; and a lone segment a round is no window.
+    fn was_nagled(&mut self, small: bool, start: u64, known: Option<Known>) -> bool {
+        let Some(known) = known else { return false };
+        let una_before = std::mem::replace(&mut self.una_before, known.una);
+        let next = self.ledger.next();
+        let released = |end: u64| una_before < end && known.una >= end;
+        let nagled = match small {
+            true => released(self.small_end) || known.una >= start,
+            false => known.una >= start && self.alone,
+        };
+        self.alone = known.una >= start;
+        if small {
+            self.small_end = next;
+        }
+        nagled
+    }
+
+    /// Takes the time since the last send, and what Isolate made of it.
+    /// `waited` is who held back a segment that waited for what it shows by its coming.
+    fn pass(&mut self, step: Step, ts: Nanos, waited: Option<Holder>, around: &Around) {
+        let mut pieces = self.view.take_times(ts);
+        match waited {
+            Some(Holder::Dry) => {
+                let held = pieces.0.iter_mut().filter(|piece| piece.holder == Holder::Network);
+                held.for_each(|piece| piece.holder = Holder::Dry);
+            }
+            Some(holder) => pieces.0.iter_mut().for_each(|piece| piece.holder = holder),
+            None => {}
+        }
+        let data_packets = self.totals.data_packets;
+        let now = Now { ts, interval: around.interval, data_packets };
+        self.stretch_mut().pass(step, &now, &pieces);
+        let pause: i64 = pieces.0[..pieces.1].iter().map(Piece::pause_ns).sum();
+        if pause > 0 {
+            let answers = std::mem::take(&mut self.asked);
+            self.stretch_mut().late().sums.signs.pause(pause as u64, answers);
+        }
+        if !matches!(step, Step::Stay | Step::Transfer { .. }) {
+            self.last_new = None;
+            self.capacity.iter_mut().for_each(|capacity| capacity.interrupt());
+        }
+    }
+
+    /// Signs that a data segment shows.
+    fn gather_signs(
+        &mut self,
+        entry: &Entry,
+        filed: &Filed,
+        small: bool,
+        known: Option<Known>,
+        (start, flight_before): (u64, u16),
+    ) {
+        let next = self.ledger.next();
+        let flight = known.map(|known| next.saturating_sub(known.una));
+        let repairing = self.ledger.recovery_point().is_some();
+        let ended = known.and_then(|known| self.rounds.sent(entry.ts, known.una, next, repairing));
+        let (floor, mss) = (self.rtt.min, self.mss.value());
+        let newest = self.rtt_lately();
+        self.trace(entry, filed, start, flight_before);
+        let mean = self.queue_mean;
+        let signs = &mut self.stretch_mut().late().sums.signs;
+        signs.ce_marks += u32::from(entry.ecn() == CONGESTION_EXPERIENCED);
+        signs.timeouts += u32::from(filed.rto_event);
+        if filed.kind == Kind::New {
+            signs.segments += 1;
+            signs.smalls += u32::from(small);
+            signs.pushes += u32::from(entry.has(flags::PSH));
+        }
+        if let Some(round) = ended {
+            signs.round(&round, floor, mss);
+        }
+        if filed.loss_event
+            && let (Some(floor), Some(mean), Some(flight)) = (floor, mean, flight)
+        {
+            signs.loss(flight, newest, floor, mean);
+        }
+    }
+
+    /// Keeps the curves of the policer test, from the first loss on and anew after every pause
+    /// that fills a bucket.
+    fn trace(&mut self, entry: &Entry, filed: &Filed, start: u64, flight: u16) {
+        let lately = self.rtt_lately();
+        let queued = lately.zip(self.rtt.min).is_some_and(|(rtt, floor)| is_queued(rtt, floor));
+        let high = lately.zip(self.queue_mean).is_some_and(|(rtt, mean)| rtt > mean);
+        let trace = match &mut self.trace {
+            Some(trace) => trace,
+            None if filed.loss_event => self.trace.insert(Box::default()),
+            None => return,
+        };
+        trace.sent(entry.ts, entry.payload_len);
+        if filed.kind == Kind::New {
+            self.losses.sent(flight, self.ledger.recovery_point().is_some());
+        }
+        if let Some(lost) = filed.lost_at {
+            trace.lost(lost, filed.seen_bytes, queued);
+            if let Some(flight) = filed.lost_flight.filter(|_| !queued) {
+                self.losses.lost(start, flight, high, self.mss.value());
             }
         }
+    }
+
+    /// Flight size against its mean over the last hundred segments or so, in 256ths: what was in
+    /// flight when a segment was sent is compared with its own time, since flows change.
+    fn relative_flight(&mut self, known: Option<Known>) -> u16 {
+        let Some(known) = known else { return 0 };
+        let flight = self.ledger.next().saturating_sub(known.una) as f32;
+        self.flight_mean += (flight - self.flight_mean) / 64.0;
+        (flight * 256.0 / self.flight_mean.max(1.0)) as u16
+    }
+
+    /// How the losses lie that no queue explains.
+    pub fn loss_shape(&self) -> Option<Shape> {
+        self.losses.shape()
+    }
+
+    /// The lesser of the last two round-trip samples: one alone may be an accident.
+    fn rtt_lately(&self) -> Option<Nanos> {
+        match self.rtt_newest {
+            [Some(a), Some(b)] => Some(a.min(b)),
+            [a, _] => a,
+        }
+    }
+
+    /// The policer that the losses so far show.
+    pub fn policer(&mut self) -> Option<Policer> {
+        let rtt = self.rtt.srtt?;
+        self.trace.as_mut()?.verdict(rtt)
     }
 
     /// How many full packets a segment stands for, and whether a small one is among them. What the
@@ -251,7 +406,6 @@ impl Half {
         let gaps_from = self.totals.data_packets >= COLLECT_FROM;
         let window = self.stretch.as_mut().expect("made with the first payload").window(full > 0);
         let sums = &mut window.sums;
-        sums.rwnd_blocked_ns += self.view.take_blocked().0 as u64;
         let ip_bytes = filed.unique_bytes
             + u64::from(full + u32::from(small)) * u64::from(entry.headers_len());
         if sums.first.is_none() {
@@ -335,7 +489,7 @@ impl Half {
             self.totals.out_of_window += 1;
             return Acked::default();
         }
-        let acked = self.ledger.ack(ack, entry, sack);
+        let acked = self.ledger.ack(ack, entry, sack, around.tau_receiver);
         self.totals.duplicate_acks += u64::from(acked.duplicate);
         self.totals.missed_bytes += acked.missed_bytes;
         self.totals.spurious_bytes += acked.spurious_bytes;
@@ -347,6 +501,7 @@ impl Half {
         }
         self.window(entry, ack, around);
         self.capacity_from_ack(entry, &acked, sack);
+        self.asked |= entry.payload_len > 0;
         acked
     }
 
@@ -358,6 +513,10 @@ impl Half {
         let closed = entry.window_raw == 0 && !syn;
         if closed && !self.window_closed && ack >= self.ledger.una() {
             self.totals.zero_window_events += 1;
+            self.stretch.iter_mut().for_each(|s| s.late().sums.signs.closures += 1);
+        }
+        if entry.has(flags::ECE) && !syn {
+            self.stretch.iter_mut().for_each(|s| s.late().sums.signs.ecn_echoes += 1);
         }
         if ack >= self.ledger.una() {
             self.window_closed = closed;
@@ -394,13 +553,39 @@ impl Half {
         collector.packet(entry.ts, bytes, acked.bytes >= mss && !repairing);
     }
 
-    /// A round-trip sample: the receiver's delay, and the sender's as known now.
-    pub fn round_trip(&mut self, rtt: Nanos) {
+    /// A round-trip sample: the receiver's delay, and the sender's as known now. `queues` tells
+    /// whether the delay that was measured holds the queue of the path, as far as that is known:
+    /// whether the receiver is the farther end.
+    pub fn round_trip(&mut self, rtt: Nanos, queues: bool) {
         self.rtt.sample(rtt);
         if let Some(stretch) = &mut self.stretch {
             let sums = &mut stretch.late().sums;
             sums.rtt_samples += 1;
             sums.rtt_sum_ns += rtt.0 as u64;
+        }
+        if queues {
+            self.queueing(rtt);
+        }
+    }
+
+    /// A data segment echoes an acknowledgement that passed `tau` ago, which makes a round-trip
+    /// time of `rtt`: near the receiver it is this that shows the queue. The sender may have waited
+    /// for data, but no longer than since it last sent some.
+    pub fn echo(&mut self, ts: Nanos, tau: Nanos, rtt: Nanos) {
+        let Some(last) = self.totals.last_data else { return };
+        if tau.0 * 2 > rtt.0 && ts.since(last).0 * 8 < tau.0 {
+            self.queueing(rtt);
+        }
+    }
+
+    fn queueing(&mut self, rtt: Nanos) {
+        self.rtt_newest = [Some(rtt), self.rtt_newest[0]];
+        self.rounds.round_trip(rtt);
+        let mean = self.queue_mean.get_or_insert(rtt);
+        *mean = Nanos(mean.0 + (rtt.0 - mean.0) / 32);
+        let floor = self.rtt.min.unwrap_or(rtt);
+        if let Some(stretch) = &mut self.stretch {
+            stretch.late().sums.signs.round_trip(rtt, floor);
         }
     }
 
@@ -464,6 +649,13 @@ impl Half {
         self.scale_evidence.least_scale()
     }
 
+    /// The window in bytes that the least scale gives which the flight sizes allow, when the
+    /// handshake was not seen.
+    pub fn inferred_rwnd(&self) -> Option<u64> {
+        let scale = self.inferred_scale()?;
+        Some(u64::from(self.scale_evidence.raw_most) << scale)
+    }
+
     /// Ranges and acknowledgements that a bound cut.
     pub fn overflow(&self) -> u64 {
         self.ledger.overflow() + self.view.overflow()
@@ -477,5 +669,7 @@ const SHORTEST_IDLE: Nanos = Nanos(10_000_000);
 /// Data packets before gaps and capacity samples are kept: most halves never get this far, and what
 /// an initial window shows is slow start.
 const COLLECT_FROM: u64 = 32;
+/// The ECN field of a packet that a queue marked (RFC 3168 section 5).
+const CONGESTION_EXPERIENCED: u8 = 3;
 /// No window reaches further (RFC 7323 section 2.3): such a number is not of this connection.
 const FARTHEST: u64 = 1 << 30;

@@ -7,6 +7,7 @@
 //! [`crate::verdict`], which read these facts.
 
 pub mod capacity;
+pub mod clock;
 pub mod delay;
 pub mod delivery;
 pub mod duplicate;
@@ -16,9 +17,13 @@ pub mod half;
 pub mod handshake;
 pub mod ledger;
 pub mod log;
+pub mod losses;
 pub mod mss;
 pub mod period;
+pub mod policer;
+pub mod rounds;
 pub mod scale;
+pub mod signs;
 pub mod stretch;
 pub mod sums;
 pub mod table;
@@ -149,8 +154,16 @@ impl Flow {
     fn timestamps(&mut self, entry: &Entry, side: usize) {
         if entry.has_timestamps() && !entry.has(flags::SYN | flags::RST) {
             self.taus[1 - side].passed_towards(entry.ts, entry.tsval);
-            if entry.has(flags::ACK) {
-                self.taus[side].came_back(entry.ts, entry.tsecr);
+            let last = self.halves[side].totals.last_data;
+            let silent = last.map_or(Nanos::MAX, |last| entry.ts.since(last));
+            // An acknowledgement goes out at once; data may have had to be written first.
+            let waited = if entry.payload_len > 0 { silent } else { Nanos(0) };
+            if entry.has(flags::ACK)
+                && let Some(tau) = self.taus[side].came_back(entry.ts, entry.tsecr, waited)
+                && entry.payload_len > 0
+                && let Some(receiver) = self.taus[1 - side].recent()
+            {
+                self.halves[side].echo(entry.ts, tau, tau + receiver);
             }
         }
     }
@@ -175,7 +188,14 @@ impl Flow {
         if let Some(tau) = acked.sample {
             self.taus[side].sample(entry.ts, tau);
             if let Some(sender) = self.taus[1 - side].recent() {
-                half.round_trip(tau + sender);
+                let receiver = self.taus[side].least().unwrap_or(tau);
+                let sender_least = self.taus[1 - side].least().unwrap_or(sender);
+                // A lone segment's acknowledgement may have waited for the delayed-ACK timer, unless
+                // the next segment had arrived too by then.
+                let prompt = acked.bytes >= 2 * u64::from(half.mss.value())
+                    || acked.next_sent.is_some_and(|sent| entry.ts.since(sent) >= receiver);
+                let farther = receiver.0 * 2 >= sender_least.0;
+                half.round_trip(tau + sender, farther && prompt);
             }
         }
         acked
@@ -184,6 +204,7 @@ impl Flow {
     fn around(&self, sender: usize, interval: Nanos) -> Around {
         Around {
             tau_sender: self.taus[sender].recent(),
+            tau_receiver: self.taus[1 - sender].least(),
             position: delay::position(&self.taus[sender], &self.taus[1 - sender]),
             flow_start: self.start,
             interval,

@@ -64,6 +64,11 @@ impl Mss {
         self.observed.or(self.offered).unwrap_or(ETHERNET_WITH_TIMESTAMPS)
     }
 
+    /// What the receiver takes at most, options counted; `None` when its SYN was not seen.
+    pub fn offered(&self) -> Option<u32> {
+        self.offered
+    }
+
     /// The same, or `None` when nothing tells.
     pub fn known(&self) -> Option<u32> {
         self.observed.or(self.offered)

@@ -4,11 +4,14 @@
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ScaleEvidence {
     needed: [u32; 15],
+    /// Largest window field.
+    pub raw_most: u16,
 }
 
 impl ScaleEvidence {
     /// `flight` bytes were in flight against a window field of `window_raw`.
     pub fn add(&mut self, flight: u64, window_raw: u16) {
+        self.raw_most = self.raw_most.max(window_raw);
         if window_raw > 0 {
             // Two percent more than the window is a matter of when the two were seen.
             let fits = |scale: &usize| flight * 100 <= (u64::from(window_raw) << scale) * 102;

@@ -2,6 +2,7 @@
 
 use super::period::{self, MERGE_DROP, Period, PeriodKind, Step};
 use super::sums::{Sums, Window};
+use super::view::Pieces;
 use crate::units::Nanos;
 
 /// The window of scores under way, and the interval and the period that it belongs to.
@@ -45,6 +46,17 @@ pub struct Interval {
     pub data_packets: u64,
 }
 
+/// The time of a segment, for what has to be cut there.
+#[derive(Clone, Copy, Debug)]
+pub struct Now {
+    /// Time of the segment.
+    pub ts: Nanos,
+    /// Length of an interval.
+    pub interval: Nanos,
+    /// Data packets of the half so far.
+    pub data_packets: u64,
+}
+
 impl Stretch {
     /// Begins at the first data segment; the intervals are those of the flow, from `flow_start` on.
     pub fn new(ts: Nanos, flow_start: Nanos, interval: Nanos) -> Stretch {
@@ -80,16 +92,31 @@ impl Stretch {
         self.in_transfer
     }
 
-    /// Takes a decision of Isolate.
-    pub fn step(&mut self, step: Step, ts: Nanos) {
-        match step {
-            Step::Stay => {}
-            Step::Transfer { start } => self.switch(true, start),
-            Step::Alp { start } => self.switch(false, start),
-            Step::Pause { start } => {
-                self.switch(false, start);
-                self.switch(true, ts);
+    /// Takes the time up to `now`: what Isolate decided, and whose time it was.
+    pub fn pass(&mut self, step: Step, now: &Now, pieces: &Pieces) {
+        // What follows a full segment is the pause; small packets alone begin with the last one.
+        if let Step::Alp { start } | Step::Pause { start } = step
+            && start < now.ts
+        {
+            self.switch(false, start);
+        }
+        let mut ends = self.interval_ends(now);
+        for piece in &pieces.0[..pieces.1] {
+            let mut start = piece.start;
+            while let Some(end) = ends[0].filter(|&end| piece.end > end) {
+                self.late().sums.signs.times.add(piece.holder, end.since(start));
+                self.end_interval(end, now.data_packets);
+                start = start.max(end);
+                ends = [ends[1], None];
             }
+            self.late().sums.signs.times.add(piece.holder, piece.end.since(start));
+        }
+        ends.into_iter().flatten().for_each(|end| self.end_interval(end, now.data_packets));
+        match step {
+            Step::Alp { start } if start >= now.ts => self.switch(false, start),
+            Step::Stay | Step::Alp { .. } => {}
+            Step::Transfer { start } => self.switch(true, start),
+            Step::Pause { .. } => self.switch(true, now.ts),
         }
     }
 
@@ -135,20 +162,16 @@ impl Stretch {
         self.periods = periods;
     }
 
-    /// Ends every interval that is over at `ts`. Whole intervals without a segment become one row.
+    /// Where intervals end up to now. Whole ones without a segment become one row.
     #[inline]
-    pub fn roll(&mut self, ts: Nanos, interval: Nanos, data_packets: u64) {
-        if ts.since(self.interval_start) >= interval {
-            self.roll_over(ts, interval, data_packets);
+    fn interval_ends(&self, now: &Now) -> [Option<Nanos>; 2] {
+        let over = now.ts.since(self.interval_start);
+        if over < now.interval {
+            return [None; 2];
         }
-    }
-
-    fn roll_over(&mut self, ts: Nanos, interval: Nanos, data_packets: u64) {
-        self.end_interval(self.interval_start + interval, data_packets);
-        let idle = ts.since(self.interval_start).0 / interval.0;
-        if idle > 0 {
-            self.end_interval(self.interval_start + Nanos(idle * interval.0), data_packets);
-        }
+        let first = self.interval_start + now.interval;
+        let idle = over.0 / now.interval.0 - 1;
+        [Some(first), (idle > 0).then(|| first + Nanos(idle * now.interval.0))]
     }
 
     fn end_interval(&mut self, end: Nanos, data_packets: u64) {
@@ -185,7 +208,8 @@ impl Stretch {
 
     /// Ends everything at `end`, the time of the last data segment.
     pub fn finish(&mut self, end: Nanos, interval: Nanos, data_packets: u64) {
-        self.roll(end, interval, data_packets);
+        let now = Now { ts: end, interval, data_packets };
+        self.pass(Step::Stay, &now, &Pieces::default());
         self.window.take(&mut self.run);
         if end > self.interval_start || self.window.sums.data_packets > 0 {
             self.end_interval(end.max(self.interval_start), data_packets);

@@ -1,6 +1,7 @@
 //! What a stretch of a half adds up to: the raw material of every score.
 
 use super::gaps::{Gaps, PackedGaps};
+use super::signs::Signs;
 use crate::units::Nanos;
 
 /// Sums over the data segments of a window or a period. Two stretches can be added.
@@ -30,8 +31,6 @@ pub struct Sums {
     pub rwnd_limited: u64,
     /// Sum of the windows at those segments in bytes.
     pub rwnd_sum: f64,
-    /// Time in ns in which the window left no room for a full segment.
-    pub rwnd_blocked_ns: u64,
     /// Smallest window.
     pub rwnd_min: Option<u64>,
     /// Largest flight size.
@@ -42,6 +41,8 @@ pub struct Sums {
     pub rtt_sum_ns: u64,
     /// Loss episodes.
     pub loss_events: u64,
+    /// Signs of what held the sender back.
+    pub signs: Signs,
 }
 
 impl Sums {
@@ -61,12 +62,12 @@ impl Sums {
         self.rwnd_known += later.rwnd_known;
         self.rwnd_limited += later.rwnd_limited;
         self.rwnd_sum += later.rwnd_sum;
-        self.rwnd_blocked_ns += later.rwnd_blocked_ns;
         self.rwnd_min = least(self.rwnd_min, later.rwnd_min);
         self.flight_max = self.flight_max.max(later.flight_max);
         self.rtt_samples += later.rtt_samples;
         self.rtt_sum_ns += later.rtt_sum_ns;
         self.loss_events += later.loss_events;
+        self.signs.merge(&later.signs);
     }
 
     /// Time from the first to the last data segment.

@@ -7,6 +7,7 @@
 //! had it: every acknowledgement whose tsval is not after a segment's tsecr was known when that was
 //! sent.
 
+use super::clock::{Clock, Holder, Piece};
 use super::entry::Entry;
 use crate::units::Nanos;
 use std::collections::VecDeque;
@@ -20,6 +21,9 @@ pub struct Known {
     pub edge: Option<u64>,
 }
 
+/// Whose time passed since the last send, and how many of the pieces count.
+pub type Pieces = ([super::clock::Piece; super::clock::PIECES], usize);
+
 /// Acknowledgements on their way to the sender, and what has reached it.
 #[derive(Debug, Default)]
 pub struct SenderView {
@@ -32,8 +36,13 @@ pub struct SenderView {
     /// What the sender sent last, and what a full segment takes.
     next: u64,
     mss: u32,
-    blocked_since: Option<Nanos>,
-    blocked: Nanos,
+    /// The last segment was small, and not because the window was.
+    dry: bool,
+    /// Acknowledgements that came since the last segment and moved the window.
+    released: u8,
+    /// A loss is repaired once this is acknowledged.
+    recovery_point: Option<u64>,
+    clock: Clock,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -89,14 +98,51 @@ impl SenderView {
         Some(Known { una: self.una?, edge: self.edge })
     }
 
-    /// The sender has sent up to `next` at `ts`; whether the window now lets it send more decides
-    /// whose time it is that passes from here on.
+    /// The sender sends at `ts`. Gives whose time it was since the last time it did.
     #[inline]
-    pub fn sent(&mut self, ts: Nanos, next: u64, mss: u32) {
-        self.open(ts);
-        (self.next, self.mss) = (next, mss);
-        if self.is_full() {
-            self.blocked_since = Some(ts);
+    pub fn take_times(&mut self, ts: Nanos) -> Pieces {
+        self.clock.charge(self.holder(), ts);
+        let mut pieces = self.clock.sent(ts);
+        if self.released > 1 {
+            let gap = &mut pieces.0[..pieces.1];
+            // Several acknowledgements made room for long and none let anything out: there was
+            // nothing to send, and there had not been since the last segment. For long, since the
+            // delay to the sender is known only so well.
+            let pause: i64 = gap.iter().map(Piece::pause_ns).sum();
+            let whole = gap.iter().map(|piece| piece.end.since(piece.start).0).sum::<i64>();
+            if pause * 4 > whole {
+                let waits = gap.iter_mut().filter(|piece| {
+                    matches!(piece.holder, Holder::Network | Holder::Unused)
+                });
+                waits.for_each(|piece| piece.holder = Holder::Dry);
+            }
+        }
+        pieces
+    }
+
+    /// The sender has sent up to `next`; `dry` if what it sent was small, `recovery_point` while it
+    /// repairs a loss.
+    #[inline]
+    pub fn sent(&mut self, next: u64, mss: u32, dry: bool, recovery_point: Option<u64>) {
+        (self.next, self.mss, self.dry) = (next, mss, dry);
+        self.recovery_point = recovery_point;
+        self.released = 0;
+    }
+
+    #[inline]
+    fn holder(&self) -> Holder {
+        if self.recovery_point.is_some() {
+            Holder::Recovery
+        } else if self.is_full() {
+            Holder::Receiver
+        } else if self.una.is_some_and(|una| una >= self.next) {
+            Holder::Idle
+        } else if self.dry {
+            Holder::Dry
+        } else if self.released > 0 {
+            Holder::Unused
+        } else {
+            Holder::Network
         }
     }
 
@@ -104,20 +150,13 @@ impl SenderView {
         self.closed || self.edge.is_some_and(|edge| edge < self.next + u64::from(self.mss))
     }
 
-    fn open(&mut self, at: Nanos) {
-        if let Some(since) = self.blocked_since.take() {
-            self.blocked += at.since(since);
-        }
-    }
-
-    /// Time in which the window left no room for a full segment, since the last call.
-    pub fn take_blocked(&mut self) -> Nanos {
-        std::mem::take(&mut self.blocked)
-    }
-
     fn release_front(&mut self, now: Nanos) {
         let Some(ack) = self.coming.pop_front() else { return };
+        self.clock.charge(self.holder(), ack.due.min(now));
+        let moves = self.una.is_none_or(|una| ack.una > una);
+        self.released = self.released.saturating_add(u8::from(moves));
         self.una = Some(self.una.map_or(ack.una, |una| una.max(ack.una)));
+        self.recovery_point = self.recovery_point.filter(|&point| ack.una < point);
         match (self.edge, ack.edge) {
             (Some(edge), Some(new)) if new < edge => {
                 // The right edge does not retreat (RFC 9293 section 3.8.6) unless the receiver says
@@ -135,9 +174,6 @@ impl SenderView {
             _ => {}
         }
         self.closed = ack.closed;
-        if self.blocked_since.is_some() && !self.is_full() {
-            self.open(ack.due.min(now));
-        }
     }
 
     /// Acknowledgements that took effect early since too many were under way.
@@ -176,13 +212,19 @@ mod tests {
         let mut view = SenderView::default();
         let tau = Nanos::from_millis(10);
         view.acknowledgement(&entry(0, 0, 0), 0, Some(3_000), tau);
-        view.at(&entry(20, 0, 0));
-        view.sent(Nanos::from_millis(20), 1_000, 1_000);
-        view.sent(Nanos::from_millis(21), 2_500, 1_000);
+        let mut send = |view: &mut SenderView, ms, next| {
+            view.at(&entry(ms, 0, 0));
+            let (pieces, len) = view.take_times(Nanos::from_millis(ms));
+            view.sent(next, 1_000, false, None);
+            pieces[..len]
+                .iter()
+                .map(|piece| (piece.holder, piece.end.since(piece.start).0 / 1_000_000))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(send(&mut view, 20, 1_000), []);
+        assert_eq!(send(&mut view, 21, 2_500), [(Holder::Network, 1)]);
         view.acknowledgement(&entry(40, 0, 0), 2_500, Some(3_000), tau);
-        view.at(&entry(70, 0, 0));
-        view.sent(Nanos::from_millis(70), 3_500, 1_000);
-        assert_eq!(view.take_blocked(), Nanos::from_millis(50 - 21));
+        assert_eq!(send(&mut view, 70, 3_500), [(Holder::Receiver, 29), (Holder::Idle, 20)]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! 2008).
 
 use super::Evidence;
+use crate::flow::clock::Holder;
 
 /// Share of new data segments sent with less than 3 MSS of the receiver window left.
 pub fn score(evidence: &Evidence) -> Option<f64> {
@@ -14,6 +15,7 @@ pub fn score(evidence: &Evidence) -> Option<f64> {
 pub fn by_time(evidence: &Evidence) -> Option<f64> {
     let sums = evidence.sums;
     let span = sums.span().0 as f64;
-    let known = sums.rwnd_known > 0 || sums.rwnd_blocked_ns > 0;
-    (known && span > 0.0).then(|| (sums.rwnd_blocked_ns as f64 / span).min(1.0))
+    let blocked = sums.signs.times.of(Holder::Receiver);
+    let known = sums.rwnd_known > 0 || blocked > 0;
+    (known && span > 0.0).then(|| (blocked as f64 / span).min(1.0))
 }

@@ -2,17 +2,25 @@
 
 use super::{Acked, LARGEST_HOLE, Ledger};
 use crate::flow::entry::Entry;
+use crate::units::Nanos;
 
 impl Ledger {
-    /// Files an acknowledgement of `ack`, with SACK blocks in wide numbers.
+    /// Files an acknowledgement of `ack`, with SACK blocks in wide numbers. `tau` is the least delay
+    /// from the observer to the receiver and back.
     #[inline]
-    pub fn ack(&mut self, ack: u64, entry: &Entry, sack: &[(u64, u64)]) -> Acked {
+    pub fn ack(
+        &mut self,
+        ack: u64,
+        entry: &Entry,
+        sack: &[(u64, u64)],
+        tau: Option<Nanos>,
+    ) -> Acked {
         let mut acked = Acked::default();
         if !sack.is_empty() {
             acked.spurious_bytes += self.selective(ack, sack);
         }
         if ack > self.una {
-            self.advance(ack, entry, &mut acked);
+            self.advance(ack, entry, tau, &mut acked);
         } else if ack == self.una && self.next > ack && entry.seq_len() == 0 {
             // RFC 5681 section 2: outstanding data, no data, no SYN or FIN, the greatest
             // acknowledgement, and the same window.
@@ -27,7 +35,7 @@ impl Ledger {
         acked
     }
 
-    fn advance(&mut self, ack: u64, entry: &Entry, acked: &mut Acked) {
+    fn advance(&mut self, ack: u64, entry: &Entry, tau: Option<Nanos>, acked: &mut Acked) {
         if ack > self.next {
             if ack - self.next > LARGEST_HOLE {
                 return;
@@ -64,9 +72,10 @@ impl Ledger {
         if clean {
             // Karn: an acknowledgement of something sent twice tells nothing of the delay.
             acked.sample = last.map(|first| entry.ts.since(first));
+            acked.next_sent = self.sent.front().map(|next| next.first);
         }
         if !self.recent.is_empty() {
-            acked.spurious_bytes += self.eifel(ack, entry);
+            acked.spurious_bytes += self.eifel(ack, entry, tau);
         }
         if self.recovery.is_some_and(|recovery| ack >= recovery.point) {
             self.recovery = None;
@@ -74,15 +83,18 @@ impl Ledger {
     }
 
     /// The Eifel test (RFC 3522): the first acknowledgement of a retransmission echoes a timestamp
-    /// from before it, so that the first copy had arrived.
-    fn eifel(&mut self, ack: u64, entry: &Entry) -> u64 {
+    /// from before it, so that the first copy had arrived. The same follows if it comes sooner than
+    /// an acknowledgement of the second copy could: `tau` is the least delay to the receiver and
+    /// back.
+    fn eifel(&mut self, ack: u64, entry: &Entry, tau: Option<Nanos>) -> u64 {
         let mut spurious = 0;
         for resent in self.recent.iter_mut().filter(|resent| !resent.acked && resent.end <= ack) {
             resent.acked = true;
             let older = entry.has_timestamps()
                 && resent.has_timestamps
                 && (entry.tsecr.wrapping_sub(resent.tsval) as i32) < 0;
-            if older && !resent.spurious {
+            let sooner = tau.is_some_and(|tau| entry.ts.since(resent.ts).0 * 5 < tau.0 * 4);
+            if (older || sooner) && !resent.spurious {
                 resent.spurious = true;
                 spurious += resent.end - resent.start;
             }

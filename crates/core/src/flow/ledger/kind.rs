@@ -62,6 +62,13 @@ pub struct Filed {
     pub loss_event: bool,
     /// Whether a retransmission timer expired for it.
     pub rto_event: bool,
+    /// When the lost copy passed, or when its absence showed; `None` for what was not lost.
+    pub lost_at: Option<Nanos>,
+    /// Of the retransmitted bytes, those of which an earlier copy was seen.
+    pub seen_bytes: u64,
+    /// Relative flight when the lost copy was sent; `None` where that was not seen, or where it
+    /// was a retransmission itself.
+    pub lost_flight: Option<u16>,
     /// The frame that proves the kind: the earlier copy, or the segment that overtook this one.
     pub witness: Option<u64>,
 }
@@ -73,6 +80,8 @@ pub struct Acked {
     pub bytes: u64,
     /// Time from the segment that it acknowledges, if that was sent once.
     pub sample: Option<Nanos>,
+    /// When the next segment, which it does not acknowledge, was sent; `None` without one.
+    pub next_sent: Option<Nanos>,
     /// It is a duplicate acknowledgement (RFC 5681 section 2).
     pub duplicate: bool,
     /// Bytes that it covers and the capture never showed.
@@ -92,6 +101,8 @@ pub struct Path {
     pub rto: Nanos,
     /// Whether the receiver's last window was zero.
     pub window_closed: bool,
+    /// Flight size before this segment against its mean, in 256ths.
+    pub relative_flight: u16,
 }
 
 impl Filed {
@@ -104,6 +115,9 @@ impl Filed {
             found_bytes: 0,
             loss_event: false,
             rto_event: false,
+            lost_at: None,
+            seen_bytes: 0,
+            lost_flight: None,
             witness: None,
         }
     }

@@ -53,6 +53,8 @@ struct Sent {
     len: u32,
     tsval: u32,
     ip_id: u16,
+    /// Relative flight when it was sent first.
+    flight: u16,
     sends: u8,
     sacked: bool,
     /// Never seen; `first`, `tsval`, `ip_id` and `frame` are those of the segment that opened it.
@@ -87,6 +89,7 @@ struct Recovery {
 struct Resent {
     start: u64,
     end: u64,
+    ts: Nanos,
     tsval: u32,
     has_timestamps: bool,
     acked: bool,
@@ -130,6 +133,11 @@ impl Ledger {
         self.recovery.map(|recovery| recovery.kind)
     }
 
+    /// What has to be acknowledged for the repair of a loss to end; `None` outside of one.
+    pub fn recovery_point(&self) -> Option<u64> {
+        self.recovery.map(|recovery| recovery.point)
+    }
+
     /// Whether `entry`, from `start` on, is a copy of a segment in flight. A host that sends
     /// something again gives it another IPv4 identification, if it gives its segments different
     /// ones at all.
@@ -156,7 +164,7 @@ impl Ledger {
     #[inline]
     pub fn data(&mut self, start: u64, end: u64, frame: u64, entry: &Entry, path: &Path) -> Filed {
         let filed = if start == self.next && end > start && !path.window_closed {
-            self.append(start, end, frame, entry);
+            self.append(start, end, frame, entry, path);
             Filed::new(end - start)
         } else {
             self.unusual(start, end, frame, entry, path)
@@ -177,15 +185,15 @@ impl Ledger {
         }
         if start >= self.next {
             if start > self.next {
-                self.open_hole(start, frame, entry);
+                self.open_hole(start, frame, entry, path);
             }
-            self.append(start, end, frame, entry);
+            self.append(start, end, frame, entry, path);
             return Filed::new(end - start);
         }
         self.again(start, end, frame, entry, path)
     }
 
-    fn append(&mut self, start: u64, end: u64, frame: u64, entry: &Entry) {
+    fn append(&mut self, start: u64, end: u64, frame: u64, entry: &Entry, path: &Path) {
         if self.sent.is_empty() {
             self.last_progress = entry.ts;
         }
@@ -198,13 +206,14 @@ impl Ledger {
             len: (end - start) as u32,
             tsval: entry.tsval,
             ip_id: entry.ip_id,
+            flight: path.relative_flight,
             sends: 1,
             sacked: false,
             hole: false,
         });
     }
 
-    fn open_hole(&mut self, end: u64, frame: u64, entry: &Entry) {
+    fn open_hole(&mut self, end: u64, frame: u64, entry: &Entry, path: &Path) {
         let mut start = self.next;
         // A gap of more than a window of any size is a capture that lost much: no ledger of it.
         if end - start > LARGEST_HOLE {
@@ -218,6 +227,7 @@ impl Ledger {
             len: (end - start) as u32,
             tsval: entry.tsval,
             ip_id: entry.ip_id,
+            flight: path.relative_flight,
             sends: 0,
             sacked: false,
             hole: true,
@@ -243,7 +253,7 @@ impl Ledger {
         let first_known = self.sent.front().map_or(self.next, |sent| sent.start);
         let above = start.max(first_known);
         if known_end <= self.una || known_end <= above {
-            return self.already_acknowledged(start, end, frame, entry);
+            return self.already_acknowledged(start, end, frame, entry, path);
         }
         let first = self.sent.partition_point(|sent| sent.end() <= above);
         // Before the first byte that was seen, nothing was seen.
@@ -251,7 +261,7 @@ impl Ledger {
         self.lowest = self.lowest.min(start);
         let (mut seen, mut missing) = (above - start - before, 0);
         let (mut witness, mut opener, mut highest) = (None, None, false);
-        let mut previous_send = None;
+        let (mut previous_send, mut lost_flight) = (None, None);
         for index in first..self.sent.len() {
             let sent = self.sent[index];
             if sent.start >= known_end {
@@ -265,6 +275,7 @@ impl Ledger {
                 seen += overlap;
                 witness.get_or_insert(sent.frame(frame));
                 previous_send.get_or_insert(sent.last());
+                lost_flight = lost_flight.or((sent.sends == 1).then_some(sent.flight));
                 highest = sent.end() == self.next;
                 let sent = &mut self.sent[index];
                 sent.sends = sent.sends.saturating_add(1);
@@ -278,7 +289,7 @@ impl Ledger {
         }
         let fresh = end - known_end + before;
         if end > known_end {
-            self.append(known_end, end, frame, entry);
+            self.append(known_end, end, frame, entry, path);
         }
         if seen == 0 {
             let opener = opener.expect("bytes below the highest were seen or are missing");
@@ -292,7 +303,9 @@ impl Ledger {
             }
             witness = Some(opener.frame(frame));
             previous_send = None;
+            lost_flight = Some(opener.flight);
         }
+        let lost_at = previous_send.or(opener.map(|opener| opener.first));
         self.resent(start, end, frame, entry);
         let (kind, rto_event) = self.repair(start, previous_send, highest, entry, path);
         Filed {
@@ -300,6 +313,9 @@ impl Ledger {
             retransmitted_bytes: seen + missing,
             loss_event: self.is_loss_event(entry.ts, path),
             rto_event,
+            lost_at,
+            seen_bytes: seen,
+            lost_flight,
             witness,
             ..Filed::new(missing + fresh)
         }
@@ -307,10 +323,17 @@ impl Ledger {
 
     /// A segment below what is acknowledged. Bytes that the capture had missed, or that lie before
     /// the first one it saw, are unique all the same: it has the acknowledgement before the data.
-    fn already_acknowledged(&mut self, start: u64, end: u64, frame: u64, entry: &Entry) -> Filed {
+    fn already_acknowledged(
+        &mut self,
+        start: u64,
+        end: u64,
+        frame: u64,
+        entry: &Entry,
+        path: &Path,
+    ) -> Filed {
         let fresh = end.saturating_sub(self.next.max(start));
         if fresh > 0 {
-            self.append(end - fresh, end, frame, entry);
+            self.append(end - fresh, end, frame, entry, path);
         }
         let found = self.missed.find(start, end);
         let before = self.lowest.saturating_sub(start).min(end - start);
@@ -426,6 +449,7 @@ impl Ledger {
         self.recent.push_back(Resent {
             start,
             end,
+            ts: entry.ts,
             tsval: entry.tsval,
             has_timestamps: entry.has_timestamps(),
             acked: false,

@@ -1,0 +1,52 @@
+//! Every threshold of the refined diagnosis, with where it comes from.
+
+/// Share of the rounds with a queue throughout from which a link counts as full. A link kept busy
+/// without a standing queue (BBR) raises one round in eight (its gain cycle).
+pub const QUEUED: f64 = 0.05;
+/// Share of single round-trip samples with a queue from which it counts as full; fewer may be the
+/// half's own bursts.
+pub const RAISED: f64 = 0.4;
+/// Utilisation in rounds with a queue from which the link is the half's alone: th1 of IM 2021 less
+/// what headers and estimates miss.
+pub const UNSHARED_UTILISATION: f64 = 0.94;
+/// Variation of the delivery rate in rounds with a queue below which nobody else takes a part.
+pub const UNSHARED_VARIATION: f64 = 0.10;
+/// Share of the time in which room was left unused from which a sender is paced.
+pub const UNUSED: f64 = 0.35;
+/// Variation of the flight from round to round below which it is flat (ALGORITHMS 7.8: 5 %).
+pub const FLAT: f64 = 0.08;
+/// Rounds below which a flight has no shape (ALGORITHMS 7.8: 8).
+pub const FLAT_ROUNDS: u32 = 6;
+/// Share of the rounds that leap by a quarter in slow start.
+pub const LEAPING: f64 = 0.4;
+/// Share of small segments from which writes are small.
+pub const SMALL: f64 = 0.5;
+/// A pause from this on is silence, shorter ones are pacing, in s.
+pub const SILENCE_S: f64 = 0.1;
+/// Share of segments with PSH from which the send buffer keeps running empty.
+pub const PUSHES: f64 = 0.02;
+/// Mean payload over the largest below which segments are small.
+pub const FILLING: f64 = 0.7;
+/// Flight at losses over the mean flight from which losses follow the load. Independent losses gave
+/// 1.00 to 1.13 in the scenarios, policers 1.2 to 4.7 in the captures of Flach et al. (even half).
+pub const LOSS_FLIGHT: f64 = 1.10;
+/// Variation of the gaps between losses below which they are regular.
+pub const LOSS_REGULAR: f64 = 0.6;
+/// Share of segments lost without any queue from which no link errs: TCP would hardly move.
+pub const LOSS_HEAVY: f64 = 0.08;
+/// Variation of the gaps between losses from which they come in clusters (independent ones gave 0.8
+/// to 1.1).
+pub const LOSS_CLUSTERED: f64 = 1.3;
+/// Bursts of a bad channel: below this share of segments,
+pub const BURSTS_RATIO: f64 = 0.02;
+/// with this clustering,
+pub const BURSTS_CLUSTERING: f64 = 6.0;
+/// and hardly more in flight than usual.
+pub const BURSTS_FLIGHT: f64 = 1.06;
+/// Share of the losses after raised round-trip times from which a short queue overflows.
+pub const LOSS_HIGH: f64 = 0.85;
+/// Rounds with a queue below which their rates say nothing.
+pub const RATED_ROUNDS: u32 = 4;
+/// A flat flight that fills this much of a window whose scale was inferred fills it by no accident:
+/// any other flight lies anywhere in the octave below it.
+pub const INFERRED_FULL: f64 = 0.94;

@@ -1,0 +1,154 @@
+//! Whose time it is that passes while a half sends nothing: the passive form of the kernel's
+//! clocks (`tcp_chrono`) and of web100's `SndLimTime` (ALGORITHMS 7.11).
+//!
+//! The time between two sends is cut where an acknowledgement reaches the sender and changes what
+//! it may do. Each piece belongs to whoever held the next send back.
+
+use crate::units::Nanos;
+
+/// Who holds the sender back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// Data is in flight and the congestion window, or a buffer, allows no more.
+    Network,
+    /// The receiver's window has no room for a full segment.
+    Receiver,
+    /// Nothing is in flight and nothing forbids sending.
+    Idle,
+    /// The last segment was small: the send queue had run dry.
+    Dry,
+    /// An acknowledgement made room and the sender left it unused: paced, or out of data.
+    Unused,
+    /// A loss is being repaired, or a retransmission timer waited for.
+    Recovery,
+}
+
+/// Time by holder, in ns. Two can be added.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times([u64; HOLDERS]);
+
+impl Times {
+    /// Adds `time` to what `holder` has.
+    #[inline]
+    pub fn add(&mut self, holder: Holder, time: Nanos) {
+        self.0[holder as usize] += time.0.max(0) as u64;
+    }
+
+    /// What `holder` has, in ns.
+    pub fn of(&self, holder: Holder) -> u64 {
+        self.0[holder as usize]
+    }
+
+    /// All of it, in ns.
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// Adds the times of another stretch.
+    pub fn merge(&mut self, other: &Times) {
+        self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine += theirs);
+    }
+}
+
+/// The pieces of the time since the last send.
+#[derive(Clone, Debug, Default)]
+pub struct Clock {
+    /// End of the last piece; `None` before the first send.
+    mark: Option<Nanos>,
+    pieces: [Piece; PIECES],
+    len: u8,
+}
+
+/// A span of time that belongs to one holder; it begins where the one before it ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    /// Who held the sender back.
+    pub holder: Holder,
+    /// Begin.
+    pub start: Nanos,
+    /// End.
+    pub end: Nanos,
+}
+
+impl Piece {
+    /// Its length in ns if nothing imposed it, else 0.
+    #[inline]
+    pub fn pause_ns(&self) -> i64 {
+        match self.holder {
+            Holder::Idle | Holder::Dry | Holder::Unused => self.end.since(self.start).0,
+            Holder::Network | Holder::Receiver | Holder::Recovery => 0,
+        }
+    }
+}
+
+impl Default for Piece {
+    fn default() -> Piece {
+        Piece { holder: Holder::Network, start: Nanos(0), end: Nanos(0) }
+    }
+}
+
+impl Clock {
+    /// The time since the last piece, up to `end`, was `holder`'s.
+    #[inline]
+    pub fn charge(&mut self, holder: Holder, end: Nanos) {
+        let Some(start) = self.mark.filter(|&start| end > start) else { return };
+        self.mark = Some(end);
+        // Room that is used at once is what an acknowledgement clocks out.
+        let unused = holder == Holder::Unused && end.since(start) < LEAST_UNUSED;
+        let holder = if unused { Holder::Network } else { holder };
+        let len = usize::from(self.len);
+        match self.pieces[..len].last_mut() {
+            // Beyond the bound the last piece takes what comes: a gap with this many turns has
+            // acknowledgements of which none let anything out.
+            Some(last) if last.holder == holder || len == PIECES => last.end = end,
+            _ => {
+                self.pieces[len] = Piece { holder, start, end };
+                self.len += 1;
+            }
+        }
+    }
+
+    /// Something is sent at `ts`. Gives the pieces since the last send.
+    #[inline]
+    pub fn sent(&mut self, ts: Nanos) -> ([Piece; PIECES], usize) {
+        self.mark = Some(self.mark.map_or(ts, |mark| mark.max(ts)));
+        let len = std::mem::take(&mut self.len);
+        (self.pieces, usize::from(len))
+    }
+}
+
+/// A sender that an acknowledgement lets go on needs less than this: an interrupt, a wake-up, and
+/// what pacing by the millisecond is far above.
+const LEAST_UNUSED: Nanos = Nanos(150_000);
+/// Pieces of one gap that are told apart.
+pub const PIECES: usize = 6;
+const HOLDERS: usize = 6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_cover_the_gap_without_overlap() {
+        let ms = Nanos::from_millis;
+        let mut clock = Clock::default();
+        clock.charge(Holder::Network, ms(3));
+        clock.sent(ms(5));
+        clock.charge(Holder::Network, ms(9));
+        clock.charge(Holder::Receiver, ms(9));
+        clock.charge(Holder::Receiver, ms(12));
+        clock.charge(Holder::Unused, ms(12) + Nanos(1000));
+        let (pieces, len) = clock.sent(ms(13));
+        let seen: Vec<_> =
+            pieces[..len].iter().map(|piece| (piece.holder, piece.start, piece.end)).collect();
+        let end = ms(12) + Nanos(1000);
+        assert_eq!(
+            seen,
+            [
+                (Holder::Network, ms(5), ms(9)),
+                (Holder::Receiver, ms(9), ms(12)),
+                (Holder::Network, ms(12), end),
+            ]
+        );
+    }
+}

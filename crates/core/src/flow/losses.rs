@@ -1,0 +1,131 @@
+//! How losses lie among what was sent: at random, in clusters, or whenever much was in flight.
+
+use super::signs::Moments;
+
+/// Positions of losses that no queue explains, in segments of new data, and what was in flight.
+#[derive(Debug, Default)]
+pub struct Pattern {
+    last: Option<u64>,
+    gaps: Moments,
+    near: u32,
+    high: u32,
+    lost_flights: Moments,
+    flights: Moments,
+    /// Slow start is over: its losses follow its growth, whatever causes them.
+    steady: bool,
+}
+
+/// What a pattern shows; compare with losses drawn independently for each segment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shape {
+    /// Losses that it rests on.
+    pub losses: u32,
+    /// Lost over sent segments since the first loss.
+    pub ratio: f64,
+    /// Standard deviation over mean of the segments between losses: one when independent.
+    pub variation: f64,
+    /// Losses soon after another over what independence makes of the ratio: one when independent.
+    pub clustering: f64,
+    /// Mean flight at the send of a lost segment over the mean of all: one when independent.
+    pub flight: f64,
+    /// Share of the losses after round-trip times above the mean: a half when independent, nearly
+    /// all where even a short queue overflows.
+    pub high: f64,
+}
+
+impl Pattern {
+    /// New data was sent at this relative flight; `repairing` while a loss is repaired.
+    #[inline]
+    pub fn sent(&mut self, flight: u16, repairing: bool) {
+        self.steady |= !repairing;
+        if self.steady {
+            self.flights.add(f64::from(flight));
+        }
+    }
+
+    /// The segment from byte `start` on was lost; it had been sent at this relative flight.
+    /// `high` tells whether the round-trip time before it was above the mean. Segments have `mss`
+    /// bytes.
+    pub fn lost(&mut self, start: u64, flight: u16, high: bool, mss: u32) {
+        if !self.steady {
+            return;
+        }
+        self.lost_flights.add(f64::from(flight));
+        self.high += u32::from(high);
+        if self.lost_flights.count >= REMEMBERED {
+            for moments in [&mut self.gaps, &mut self.lost_flights, &mut self.flights] {
+                moments.halve();
+            }
+            self.near /= 2;
+            self.high /= 2;
+        }
+        let Some(last) = self.last.replace(start) else { return };
+        if start > last {
+            let gap = (start - last).div_ceil(u64::from(mss.max(1)));
+            self.gaps.add(gap as f64);
+            self.near += u32::from(gap <= NEAR);
+        } else {
+            self.last = Some(last);
+        }
+    }
+
+    /// The shape; `None` with too few losses.
+    pub fn shape(&self) -> Option<Shape> {
+        let losses = self.gaps.count;
+        if losses < FEWEST {
+            return None;
+        }
+        let mean = self.gaps.mean().filter(|&mean| mean >= 1.0)?;
+        let ratio = 1.0 / mean;
+        let independent = 1.0 - (1.0 - ratio).powi(NEAR as i32);
+        Some(Shape {
+            losses,
+            ratio,
+            variation: self.gaps.variation()?,
+            clustering: f64::from(self.near) / f64::from(losses) / independent,
+            high: f64::from(self.high) / f64::from(self.lost_flights.count.max(1)),
+            flight: self.lost_flights.mean()? / self.flights.mean().filter(|&mean| mean > 0.0)?,
+        })
+    }
+}
+
+/// Segments within which two losses are near.
+const NEAR: u64 = 8;
+/// Losses below which there is no pattern: the variation of independent gaps is then known to a
+/// third or so.
+const FEWEST: u32 = 10;
+/// Losses after which older ones count half, so that the pattern follows a flow that changes.
+const REMEMBERED: u32 = 128;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn independent_losses_have_the_shape_of_independence_and_clusters_have_not() {
+        let mut seed = 7u64;
+        let mut draw = || {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) as f64 / f64::from(1u32 << 31)
+        };
+        let (mut random, mut clustered) = (Pattern::default(), Pattern::default());
+        for segment in 0..40_000u64 {
+            let flight = 10 + (segment % 200) as u16 / 10;
+            random.sent(flight, false);
+            clustered.sent(flight, false);
+            if draw() < 0.02 {
+                random.lost(segment * 1_000, flight, segment % 2 == 0, 1_000);
+            }
+            if segment % 200 > 195 {
+                clustered.lost(segment * 1_000, flight, segment % 2 == 0, 1_000);
+            }
+        }
+        let shape = random.shape().expect("many");
+        assert!((shape.ratio - 0.02).abs() < 0.004, "{shape:?}");
+        assert!((shape.variation - 1.0).abs() < 0.2, "{shape:?}");
+        assert!((shape.clustering - 1.0).abs() < 0.4, "{shape:?}");
+        assert!((shape.flight - 1.0).abs() < 0.08, "{shape:?}");
+        let shape = clustered.shape().expect("many");
+        assert!(shape.variation > 1.5 && shape.clustering > 3.0 && shape.flight > 1.3, "{shape:?}");
+    }
+}

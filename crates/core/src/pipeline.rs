@@ -334,13 +334,14 @@ impl Analysis {
             return;
         }
         let ends = report::ends(flow, flow_id, side);
+        let position = flow.position(side);
         let half = &mut flow.halves[side];
         for interval in intervals {
             let capacity = half.capacity(self.options.min_packets);
             let capacity = capacity.as_ref();
             let (kind, window) = (interval.kind, &interval.window);
             let (mut verdict, _) = report::verdict_of(kind, window, half, capacity, &self.options);
-            let context = crate::diagnosis::facts::Context { inferred_rwnd: half.inferred_rwnd(), mss_option: half.mss.offered(), mss_bytes: half.mss.value(), headers_bytes: half.headers_len(), rtt_min: half.rtt.min, capacity_bps: capacity.and_then(|c| c.bps), window_scale: half.window_scale, handshake_seen: true, rwnd_max: half.totals.rwnd_max };
+            let context = crate::diagnosis::facts::Context { position, inferred_rwnd: half.inferred_rwnd(), mss_option: half.mss.offered(), mss_bytes: half.mss.value(), headers_bytes: half.headers_len(), rtt_min: half.rtt.min, capacity_bps: capacity.and_then(|c| c.bps), window_scale: half.window_scale, handshake_seen: true, rwnd_max: half.totals.rwnd_max };
             let facts = crate::diagnosis::facts::Facts::of(&interval.sums, &context);
             let case = crate::diagnosis::Case { facts, context, policer: half.policer(), losses: half.loss_shape(), before: half.before };
             verdict.evidence = Some(format!("{:?} Shape{:?} {:?}", facts, case.losses, case.policer));

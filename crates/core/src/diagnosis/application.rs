@@ -6,7 +6,21 @@ use super::{Case, Cause, Confidence, threshold};
 /// better where they are.
 pub fn is_paced(case: &Case) -> bool {
     let facts = &case.facts;
-    !facts.is_queued() && facts.marks == 0 && facts.unused >= threshold::UNUSED
+    if facts.marks > 0 {
+        return false;
+    }
+    // Beside the sender it is certain which acknowledgement let which segment out; elsewhere a queue
+    // between the two blurs it.
+    let beside = case.context.position.is_some_and(|position| position < threshold::BESIDE);
+    let blurred = match facts.raised {
+        Some(_) => facts.is_queued(),
+        None => case.before.is_some_and(Cause::is_bottleneck),
+    };
+    let known = facts.idle + facts.dry >= threshold::WITHOUT_DATA;
+    match blurred {
+        true if !known => beside && facts.unused >= threshold::UNUSED_QUEUED,
+        _ => facts.unused >= threshold::UNUSED,
+    }
 }
 
 /// Which of its habits.

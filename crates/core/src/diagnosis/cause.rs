@@ -67,6 +67,18 @@ impl Cause {
         Cause::Recovery,
     ];
 
+    /// Whether a link is full.
+    pub fn is_bottleneck(self) -> bool {
+        matches!(
+            self,
+            Cause::UnsharedQueue
+                | Cause::UnsharedLoss
+                | Cause::SharedLoss
+                | Cause::SharedQueue
+                | Cause::SharedEcn
+        )
+    }
+
     /// The word in the column `cause`.
     pub fn name(self) -> &'static str {
         match self {

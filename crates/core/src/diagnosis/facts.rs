@@ -23,6 +23,8 @@ pub struct Context {
     pub window_scale: Option<u8>,
     /// Whether the handshake was seen whole.
     pub handshake_seen: bool,
+    /// Where the observer stands, 0 at the data sender.
+    pub position: Option<f64>,
     /// Largest receiver window in bytes.
     pub rwnd_max: Option<u64>,
     /// The window that the flight sizes imply, where the handshake was not seen.
@@ -56,6 +58,8 @@ pub struct Facts {
     pub loss_ratio: f64,
     /// Share of the bytes sent again that had been lost: the rest proved unneeded.
     pub genuine: f64,
+    /// Loss episodes of which the round-trip time before is known.
+    pub losses_timed: u32,
     /// Share of the loss episodes that came with a queue.
     pub losses_queued: Option<f64>,
     /// Share of the loss episodes after round-trip times above the mean.
@@ -72,6 +76,10 @@ pub struct Facts {
     pub growing: f64,
     /// Share of the rounds that grew by a quarter.
     pub leaping: f64,
+    /// Share of the segments sent within 3 MSS of the window's end.
+    pub at_edge: f64,
+    /// Largest flight of a round in segments.
+    pub flight_segments: f64,
     /// Largest flight of the rounds over the window that was inferred from flights.
     pub inferred_fullness: Option<f64>,
     /// Mean flight over mean window.
@@ -94,7 +102,7 @@ pub struct Facts {
     pub pushes: f64,
     /// Share of small segments.
     pub smalls: f64,
-    /// Mean pause in s.
+    /// Typical pause in s, weighted by time.
     pub pause_s: Option<f64>,
     /// Variation of pauses.
     pub pause_variation: Option<f64>,
@@ -153,6 +161,13 @@ impl Facts {
             flight_variation: signs.flights.variation(),
             growing: part(signs.rounds_growing, signs.rounds),
             leaping: part(signs.rounds_leaping, signs.rounds),
+            at_edge: if sums.rwnd_known > 0 {
+                sums.rwnd_limited as f64 / sums.rwnd_known as f64
+            } else {
+                0.0
+            },
+            flight_segments: signs.flight_most as f64 / mss,
+            losses_timed: signs.losses_timed,
             inferred_fullness: context
                 .inferred_rwnd
                 .filter(|&rwnd| rwnd > 0 && signs.rounds > 0)
@@ -173,7 +188,7 @@ impl Facts {
             }),
             pushes: part(signs.pushes, signs.segments),
             smalls: part(signs.smalls, signs.segments),
-            pause_s: mean(&signs.pauses).map(|ns| ns / 1e9),
+            pause_s: signs.pauses.weighted_mean().map(|ns| ns / 1e9),
             pause_variation: signs.pauses.variation(),
             answers: part(signs.answers, signs.pauses.count),
             closures: signs.closures,

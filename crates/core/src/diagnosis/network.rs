@@ -1,16 +1,26 @@
 //! The network's time: a full link, a policer, losses, a window of the sender, or TCP on its way.
 
-use super::{Case, Cause, Confidence, threshold};
+use super::{Case, Cause, Confidence, receiver, threshold};
 use crate::flow::losses::Shape;
 
 /// What it was spent on.
 pub fn cause(case: &Case) -> (Cause, Confidence) {
     let facts = &case.facts;
-    let lost_in_queue = facts.losses_queued.unwrap_or(0.0) >= 0.5;
-    if facts.is_queued() || facts.marks > 0 {
+    if is_one_long_recovery(case) {
+        return (Cause::Recovery, Confidence::High);
+    }
+    let queued = facts.losses_queued.unwrap_or(0.0);
+    let lost_elsewhere = facts.losses_timed >= 3
+        && queued < 0.3
+        && facts.raised.unwrap_or(0.0) < threshold::RAISED;
+    if facts.marks > 0 || (facts.is_queued() && !lost_elsewhere) {
         return bottleneck(case);
     }
-    if lost_in_queue && !case.losses.is_some_and(|shape| shape.ratio >= threshold::LOSS_HEAVY) {
+    let heavy = case.losses.is_some_and(|shape| shape.ratio >= threshold::LOSS_HEAVY);
+    if queued >= 0.5 && !heavy {
+        if facts.raised.is_none() {
+            return bottleneck(case);
+        }
         // A queue that only its losses show is a short one; others at it would keep it filled.
         return (Cause::UnsharedLoss, Confidence::Medium);
     }
@@ -18,6 +28,14 @@ pub fn cause(case: &Case) -> (Cause, Confidence) {
         return losses(case);
     }
     quiet(case)
+}
+
+/// Whether nearly all the time went into the repair of one loss episode, on a link that was idle
+/// meanwhile.
+fn is_one_long_recovery(case: &Case) -> bool {
+    let facts = &case.facts;
+    let crawls = facts.load.is_some_and(|load| load < threshold::CRAWL);
+    facts.recovery >= 0.8 && facts.losses <= 1 && crawls
 }
 
 /// A link is full: alone or with others?
@@ -37,7 +55,12 @@ fn bottleneck(case: &Case) -> (Cause, Confidence) {
 /// Whether a full link carries hardly anything else.
 fn is_alone(case: &Case) -> bool {
     let facts = &case.facts;
-    let most = [facts.utilisation, facts.load].into_iter().flatten().reduce(f64::max);
+    // In a stretch without such rounds only what was sent counts, which may go into the queue.
+    let rated = facts.utilisation.filter(|_| facts.queued_rates >= threshold::RATED_ROUNDS);
+    let most = match rated {
+        Some(utilisation) => Some(utilisation).filter(|&most| most < threshold::OVERUSED),
+        None => facts.load,
+    };
     if most.is_some_and(|most| most >= threshold::UNSHARED_UTILISATION) {
         return true;
     }
@@ -76,7 +99,7 @@ fn losses(case: &Case) -> (Cause, Confidence) {
 
 /// What losses without a queue come from, by how they lie.
 fn of_shape(shape: &Shape) -> (Cause, Confidence) {
-    let tolerance = 0.5 / f64::from(shape.losses).sqrt();
+    let tolerance = 1.0 / f64::from(shape.losses).sqrt();
     if shape.high >= threshold::LOSS_HIGH && shape.ratio < threshold::LOSS_HEAVY {
         return (Cause::UnsharedLoss, Confidence::Medium);
     }
@@ -99,37 +122,44 @@ fn of_shape(shape: &Shape) -> (Cause, Confidence) {
 /// No queue, no loss: a window of the sender, or growth.
 fn quiet(case: &Case) -> (Cause, Confidence) {
     let facts = &case.facts;
+    let loaded = facts.load.is_some_and(|load| load >= threshold::UNSHARED_UTILISATION);
+    if let Some(before) = case.before.filter(|before| goes_on(*before))
+        && (loaded || facts.leaping < threshold::LEAPING)
+    {
+        return (before, Confidence::Medium);
+    }
     if facts.leaping >= threshold::LEAPING {
         return (Cause::SlowStart, Confidence::High);
     }
-    if let Some(before) = case.before.filter(|before| goes_on(*before)) {
-        return (before, Confidence::Medium);
+    if facts.at_edge >= threshold::AT_EDGE {
+        return receiver::cause(case);
     }
     let flat = facts.flight_variation.is_some_and(|v| v < threshold::FLAT);
     if flat && facts.inferred_fullness.is_some_and(|full| full >= threshold::INFERRED_FULL) {
         return (Cause::ReceiverBuffer, Confidence::Medium);
     }
     if flat && facts.rounds >= threshold::FLAT_ROUNDS && facts.growing < 0.3 {
-        let cause = if facts.pushes >= threshold::PUSHES {
-            Cause::SenderBuffer
-        } else {
-            Cause::SenderUndetermined
-        };
-        return (cause, Confidence::High);
+        return flat_flight(case);
     }
     (Cause::CongestionAvoidance, Confidence::Medium)
 }
 
+/// A flight that stays the same below the receiver's window.
+fn flat_flight(case: &Case) -> (Cause, Confidence) {
+    let facts = &case.facts;
+    // An application that fills its send buffer keeps pushing full segments out; one that has no
+    // more ends every write with a small one.
+    let written_out = facts.smalls > 0.0 && facts.pushes < threshold::PUSHED * facts.smalls;
+    if (facts.dry >= threshold::DRY && written_out) || facts.flight_segments <= threshold::TINY_FLIGHT {
+        return (Cause::ApplicationPaced, Confidence::Medium);
+    }
+    if facts.pushes >= threshold::PUSHES {
+        return (Cause::SenderBuffer, Confidence::High);
+    }
+    (Cause::SenderUndetermined, Confidence::High)
+}
+
 /// Causes that show by a loss now and then: in between, the flight grows towards the next.
 fn goes_on(before: Cause) -> bool {
-    matches!(
-        before,
-        Cause::UnsharedLoss
-            | Cause::UnsharedQueue
-            | Cause::SharedLoss
-            | Cause::SharedQueue
-            | Cause::SharedEcn
-            | Cause::Policer
-            | Cause::RandomLoss
-    )
+    before.is_bottleneck() || matches!(before, Cause::Policer | Cause::RandomLoss)
 }

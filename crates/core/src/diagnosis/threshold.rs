@@ -31,7 +31,7 @@ pub const FILLING: f64 = 0.7;
 /// 1.00 to 1.13 in the scenarios, policers 1.2 to 4.7 in the captures of Flach et al. (even half).
 pub const LOSS_FLIGHT: f64 = 1.10;
 /// Variation of the gaps between losses below which they are regular.
-pub const LOSS_REGULAR: f64 = 0.6;
+pub const LOSS_REGULAR: f64 = 0.75;
 /// Share of segments lost without any queue from which no link errs: TCP would hardly move.
 pub const LOSS_HEAVY: f64 = 0.08;
 /// Variation of the gaps between losses from which they come in clusters (independent ones gave 0.8
@@ -50,3 +50,22 @@ pub const RATED_ROUNDS: u32 = 4;
 /// A flat flight that fills this much of a window whose scale was inferred fills it by no accident:
 /// any other flight lies anywhere in the octave below it.
 pub const INFERRED_FULL: f64 = 0.94;
+/// The same when there is a queue: a paced controller (BBR) at a full link gave up to 0.25.
+pub const UNUSED_QUEUED: f64 = 0.5;
+/// Position below which nothing lies between the sender and the observer.
+pub const BESIDE: f64 = 0.02;
+/// Utilisation from which the capacity must have been underestimated.
+pub const OVERUSED: f64 = 1.25;
+/// Share of segments at the window's end from which it is the window that lets them out.
+pub const AT_EDGE: f64 = 0.8;
+/// A flight of no more segments than this is no window that a sender would have: the initial one is
+/// ten (RFC 6928).
+pub const TINY_FLIGHT: f64 = 3.0;
+/// Share of the time after small segments from which a flat flight is the application's.
+pub const DRY: f64 = 0.03;
+/// Segments with PSH for each small one from which it is not the end of a write that pushes.
+pub const PUSHED: f64 = 4.0;
+/// Share of the time without data from which unused room is the application's even beside a queue.
+pub const WITHOUT_DATA: f64 = 0.2;
+/// Load below which the repair of a loss crawls: one segment a round trip (NewReno) or after timers.
+pub const CRAWL: f64 = 0.15;

@@ -573,8 +573,9 @@ impl Half {
     /// for data, but no longer than since it last sent some.
     pub fn echo(&mut self, ts: Nanos, tau: Nanos, rtt: Nanos) {
         let Some(last) = self.totals.last_data else { return };
-        if tau.0 * 2 > rtt.0 && ts.since(last).0 * 8 < tau.0 {
-            self.queueing(rtt);
+        let waited = ts.since(last);
+        if tau.0 * 2 > rtt.0 && waited.0 * 4 < tau.0 {
+            self.queueing(rtt - waited);
         }
     }
 

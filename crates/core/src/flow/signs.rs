@@ -102,6 +102,11 @@ impl Moments {
         (self.count > 0).then(|| self.sum / f64::from(self.count))
     }
 
+    /// Mean weighted by the values themselves: where most of their sum lies.
+    pub fn weighted_mean(&self) -> Option<f64> {
+        (self.sum > 0.0).then(|| self.squares / self.sum)
+    }
+
     /// Standard deviation over mean; `None` with fewer than two values.
     pub fn variation(&self) -> Option<f64> {
         let mean = self.mean().filter(|&mean| mean > 0.0 && self.count > 1)?;

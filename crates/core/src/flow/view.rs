@@ -111,10 +111,8 @@ impl SenderView {
             let pause: i64 = gap.iter().map(Piece::pause_ns).sum();
             let whole = gap.iter().map(|piece| piece.end.since(piece.start).0).sum::<i64>();
             if pause * 4 > whole {
-                let waits = gap.iter_mut().filter(|piece| {
-                    matches!(piece.holder, Holder::Network | Holder::Unused)
-                });
-                waits.for_each(|piece| piece.holder = Holder::Dry);
+                let waits = gap.iter_mut().filter(|piece| piece.holder == Holder::Network);
+                waits.for_each(|piece| piece.holder = Holder::Unused);
             }
         }
         pieces
@@ -131,7 +129,10 @@ impl SenderView {
 
     #[inline]
     fn holder(&self) -> Holder {
-        if self.recovery_point.is_some() {
+        if self.una.is_none() {
+            // Without acknowledgements nothing tells one wait from another.
+            Holder::Network
+        } else if self.recovery_point.is_some() {
             Holder::Recovery
         } else if self.is_full() {
             Holder::Receiver

@@ -1,13 +1,15 @@
 //! One direction of a flow, named by its data sender: facts, one segment at a time.
 
 use super::capacity::{Capacity, Collector, Stream};
-use super::delay::Rtt;
+use super::delay::{Rtt, Tau, is_near_sender};
 use super::delivery::Delivery;
 use super::entry::Entry;
+use super::lasting::Lasting;
 use super::ledger::{Acked, Filed, Kind, Ledger, Path};
 use super::mss::Mss;
 use super::period::{Before, Isolate, Step};
 use super::scale::ScaleEvidence;
+use super::seed::SeedCount;
 use super::stretch::Stretch;
 use super::view::{Known, SenderView};
 use crate::units::{Nanos, Seq, Unwrap};
@@ -26,6 +28,8 @@ pub struct Half {
     pub stretch: Option<Box<Stretch>>,
     /// Shift of the receiver's window; `None` while it is unknown.
     pub window_scale: Option<u8>,
+    /// The published prototype's count of retransmissions.
+    pub seed: SeedCount,
     unwrap: Option<Unwrap>,
     ledger: Ledger,
     view: SenderView,
@@ -37,12 +41,9 @@ pub struct Half {
     last_new: Option<Nanos>,
     /// End of the newest window that the observer saw.
     edge: Option<u64>,
-    free_since: Option<Nanos>,
-    drained: Option<Nanos>,
+    free: Lasting,
+    drained: Lasting,
     scale_evidence: ScaleEvidence,
-    seed_highest: Option<u32>,
-    seed_again_bytes: u64,
-    seed_new_bytes: u64,
 }
 
 /// Counts of a half from its begin to its end.
@@ -86,11 +87,11 @@ impl Totals {
 
 /// What a half has to know of the flow around it.
 #[derive(Clone, Copy, Debug)]
-pub struct Around {
+pub struct Around<'a> {
     /// Delay from the observer to the data sender and back.
-    pub tau_sender: Option<Nanos>,
-    /// Where the observer stands, 0 at the data sender.
-    pub position: Option<f64>,
+    pub sender: &'a Tau,
+    /// The same for the receiver.
+    pub receiver: &'a Tau,
     /// Begin of the flow.
     pub flow_start: Nanos,
     /// Length of an interval.
@@ -130,6 +131,7 @@ impl Half {
     }
 
     /// Files a segment with payload.
+    #[inline(always)]
     pub fn data(&mut self, frame: u64, entry: &Entry, around: &Around) -> Option<Sent> {
         let first = entry.seq + u32::from(entry.has(flags::SYN));
         self.start(first);
@@ -140,12 +142,7 @@ impl Half {
             return None;
         }
         let end = unwrap.widen(first + entry.payload_len);
-        let path = Path {
-            srtt: self.rtt.srtt,
-            rtt_min: self.rtt.min,
-            rto: self.rtt.rto(),
-            window_closed: self.window_closed,
-        };
+        let path = Path { rtt: &self.rtt, window_closed: self.window_closed };
         let repairing = self.ledger.recovery().is_some();
         let filed = self.ledger.data(start, end, frame, entry, &path);
         self.mss.learn(entry.payload_len);
@@ -198,9 +195,8 @@ impl Half {
 
     /// What the sender could have done before this segment, for Isolate.
     fn before(&self, ts: Nanos) -> Before {
-        let since = |start: Option<Nanos>| start.map_or(Nanos(0), |start| ts.since(start));
         let idle = self.rtt.srtt.unwrap_or(Nanos::from_millis(100)).max(SHORTEST_IDLE);
-        Before { free: since(self.free_since), drained: since(self.drained), idle }
+        Before { free: self.free.until(ts), drained: self.drained.until(ts), idle }
     }
 
     /// Notes from when on nothing has held the sender back: room in the window for a full segment
@@ -210,9 +206,8 @@ impl Half {
         let next = self.ledger.next();
         let room = self.edge.is_none_or(|edge| edge >= next + u64::from(self.mss.value()));
         let free = room && !self.window_closed && self.ledger.recovery().is_none();
-        self.free_since = if free { self.free_since.or(Some(at)) } else { None };
-        let drained = free && self.ledger.una() >= next;
-        self.drained = if drained { self.drained.or(Some(at)) } else { None };
+        self.free.note(free, at);
+        self.drained.note(free && self.ledger.una() >= next, at);
     }
 
     fn count(&mut self, entry: &Entry, filed: &Filed, packets: u32) {
@@ -222,6 +217,15 @@ impl Half {
         totals.data_packets += u64::from(packets);
         totals.payload_bytes += u64::from(entry.payload_len);
         totals.unique_bytes += filed.unique_bytes;
+        if filed.kind != Kind::New {
+            self.count_repair(filed);
+        }
+    }
+
+    /// The rest of [`Half::count`], which is nothing for new data.
+    #[cold]
+    fn count_repair(&mut self, filed: &Filed) {
+        let totals = &mut self.totals;
         totals.retransmitted_bytes += filed.retransmitted_bytes;
         totals.missed_bytes -= filed.found_bytes;
         totals.loss_events += u64::from(filed.loss_event);
@@ -262,25 +266,27 @@ impl Half {
         sums.data_packets += u64::from(full + u32::from(small));
         sums.payload_bytes += u64::from(entry.payload_len);
         sums.unique_bytes += filed.unique_bytes;
-        sums.retransmitted_bytes += filed.retransmitted_bytes;
-        sums.loss_events += u64::from(filed.loss_event);
-        if filed.kind == Kind::Spurious {
-            sums.spurious_bytes += filed.retransmitted_bytes;
-        }
         if filed.kind != Kind::New {
+            sums.retransmitted_bytes += filed.retransmitted_bytes;
+            sums.loss_events += u64::from(filed.loss_event);
+            if filed.kind == Kind::Spurious {
+                sums.spurious_bytes += filed.retransmitted_bytes;
+            }
             self.last_new = None;
             return;
         }
         sums.ip_bytes += ip_bytes;
         if let Some(known) = known {
             let flight = self.ledger.next().saturating_sub(known.una);
-            sums.flight_max = sums.flight_max.max(Some(flight));
-            self.totals.flight_max = self.totals.flight_max.max(Some(flight));
+            raise(&mut sums.flight_max, flight);
+            raise(&mut self.totals.flight_max, flight);
             if let Some(edge) = known.edge {
                 let rwnd = edge.saturating_sub(known.una);
                 sums.rwnd_known += 1;
                 sums.rwnd_sum += rwnd as f64;
-                sums.rwnd_min = Some(sums.rwnd_min.map_or(rwnd, |least| least.min(rwnd)));
+                if sums.rwnd_min.is_none_or(|least| rwnd < least) {
+                    sums.rwnd_min = Some(rwnd);
+                }
                 let headroom = (HEADROOM_SEGMENTS * mss).min(rwnd / 4).max(mss);
                 sums.rwnd_limited += u64::from(rwnd.saturating_sub(flight) < headroom);
             }
@@ -295,10 +301,8 @@ impl Half {
             return;
         }
         let collector = self.capacity.get_or_insert_default();
-        let near_sender = match around.position {
-            Some(position) => position <= 0.5,
-            None => self.mss.super_packets,
-        };
+        let near_sender = is_near_sender(around.sender, around.receiver);
+        let near_sender = near_sender.unwrap_or(self.mss.super_packets);
         collector.choose(if near_sender { Stream::Acks } else { Stream::Data });
         if collector.stream() == Some(Stream::Data) {
             if filed.kind == Kind::New {
@@ -328,6 +332,7 @@ impl Half {
     }
 
     /// Files an acknowledgement of this half's data.
+    #[inline(always)]
     pub fn ack(&mut self, entry: &Entry, sack: &[(u64, u64)], around: &Around) -> Acked {
         let Some(unwrap) = &self.unwrap else { return Acked::default() };
         let ack = unwrap.peek(entry.ack);
@@ -338,9 +343,11 @@ impl Half {
         let acked = self.ledger.ack(ack, entry, sack);
         self.totals.duplicate_acks += u64::from(acked.duplicate);
         self.totals.missed_bytes += acked.missed_bytes;
-        self.totals.spurious_bytes += acked.spurious_bytes;
-        if let Some(stretch) = &mut self.stretch {
-            stretch.late().sums.spurious_bytes += acked.spurious_bytes;
+        if acked.spurious_bytes > 0 {
+            self.totals.spurious_bytes += acked.spurious_bytes;
+            if let Some(stretch) = &mut self.stretch {
+                stretch.late().sums.spurious_bytes += acked.spurious_bytes;
+            }
         }
         if acked.bytes > 0 {
             self.delivery.acked(entry.ts, acked.bytes, self.rtt.srtt);
@@ -362,12 +369,14 @@ impl Half {
         if ack >= self.ledger.una() {
             self.window_closed = closed;
         }
-        self.totals.rwnd_max = self.totals.rwnd_max.max(rwnd);
-        if scale.is_none() {
-            let flight = self.ledger.next().saturating_sub(ack);
-            self.scale_evidence.add(flight, entry.window_raw);
+        match rwnd {
+            Some(rwnd) => raise(&mut self.totals.rwnd_max, rwnd),
+            None => {
+                let flight = self.ledger.next().saturating_sub(ack);
+                self.scale_evidence.add(flight, entry.window_raw);
+            }
         }
-        let tau = around.tau_sender.unwrap_or_default();
+        let tau = around.sender.recent().unwrap_or_default();
         self.view.acknowledgement(entry, ack, rwnd, tau);
         if ack >= self.ledger.una() {
             self.edge = rwnd.map(|rwnd| ack + rwnd);
@@ -395,6 +404,7 @@ impl Half {
     }
 
     /// A round-trip sample: the receiver's delay, and the sender's as known now.
+    #[inline]
     pub fn round_trip(&mut self, rtt: Nanos) {
         self.rtt.sample(rtt);
         if let Some(stretch) = &mut self.stretch {
@@ -414,24 +424,6 @@ impl Half {
     /// IP and TCP header bytes of the last data segment.
     pub fn headers_len(&self) -> u32 {
         self.headers_len
-    }
-
-    /// Counts a segment as the published prototype did for its retransmission score: any segment,
-    /// acknowledgements too, whose sequence number is not above all before it (32 bits, no wrap).
-    pub fn seed_retransmission(&mut self, entry: &Entry) {
-        let bytes = u64::from(entry.wire_len());
-        match self.seed_highest {
-            Some(highest) if highest >= entry.seq.0 => self.seed_again_bytes += bytes,
-            _ => {
-                self.seed_highest = Some(entry.seq.0);
-                self.seed_new_bytes += bytes;
-            }
-        }
-    }
-
-    /// The published prototype's retransmission score: bytes again over new bytes since the begin.
-    pub fn retransmission_seed(&self) -> Option<f64> {
-        (self.seed_new_bytes > 0).then(|| self.seed_again_bytes as f64 / self.seed_new_bytes as f64)
     }
 
     /// Whether the data segment `entry` is a copy of one that is in flight, from another place on
@@ -467,6 +459,14 @@ impl Half {
     /// Ranges and acknowledgements that a bound cut.
     pub fn overflow(&self) -> u64 {
         self.ledger.overflow() + self.view.overflow()
+    }
+}
+
+/// Makes `most` at least `value`.
+#[inline]
+fn raise(most: &mut Option<u64>, value: u64) {
+    if most.is_none_or(|most| value > most) {
+        *most = Some(value);
     }
 }
 

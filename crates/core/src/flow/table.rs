@@ -47,7 +47,7 @@ pub trait Analyse {
     /// Takes one segment of a flow; `flow` is made with the first one.
     fn segment(
         &mut self,
-        key: FlowKey,
+        key: &FlowKey,
         flow: &mut Option<Box<Flow>>,
         entry: &Entry,
         sack: &[(Seq, Seq)],
@@ -151,7 +151,7 @@ impl Table {
         } else {
             slot.drain(&mut self.pool, analyse);
             let blocks = &segment.sack[..usize::from(segment.sack_count).min(4)];
-            analyse.segment(slot.key, &mut slot.flow, &entry, blocks);
+            analyse.segment(&slot.key, &mut slot.flow, &entry, blocks);
         }
     }
 
@@ -302,7 +302,7 @@ impl Slot {
     /// Analyses what waits in the log.
     fn drain(&mut self, pool: &mut Pool, analyse: &mut impl Analyse) {
         for entry in pool.entries(&self.log) {
-            analyse.segment(self.key, &mut self.flow, entry, &[]);
+            analyse.segment(&self.key, &mut self.flow, entry, &[]);
         }
         if self.log.len() > BURST {
             pool.free(&mut self.log);

@@ -21,11 +21,12 @@ pub struct Known {
 }
 
 /// Acknowledgements on their way to the sender, and what has reached it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct SenderView {
     coming: VecDeque<Coming>,
-    una: Option<u64>,
-    edge: Option<u64>,
+    /// As [`Known`] has them, or [`UNKNOWN`].
+    una: u64,
+    edge: u64,
     closed: bool,
     shrinks: u8,
     overflow: u64,
@@ -40,20 +41,37 @@ pub struct SenderView {
 struct Coming {
     due: Nanos,
     una: u64,
-    edge: Option<u64>,
+    /// Or [`UNKNOWN`].
+    edge: u64,
     tsval: u32,
     has_timestamps: bool,
     closed: bool,
+}
+
+impl Default for SenderView {
+    fn default() -> SenderView {
+        SenderView {
+            coming: VecDeque::new(),
+            una: UNKNOWN,
+            edge: UNKNOWN,
+            closed: false,
+            shrinks: 0,
+            overflow: 0,
+            next: 0,
+            mss: 0,
+            blocked_since: None,
+            blocked: Nanos(0),
+        }
+    }
 }
 
 impl SenderView {
     /// An acknowledgement passes the observer; it takes effect after `tau`.
     #[inline]
     pub fn acknowledgement(&mut self, entry: &Entry, una: u64, rwnd: Option<u64>, tau: Nanos) {
-        let edge = rwnd.map(|rwnd| una + rwnd);
-        let newest =
-            self.coming.back().map_or((self.una, self.edge), |ack| (Some(ack.una), ack.edge));
-        if newest == (Some(una), edge) && entry.window_raw != 0 {
+        let edge = rwnd.map_or(UNKNOWN, |rwnd| una + rwnd);
+        let newest = self.coming.back().map_or((self.una, self.edge), |ack| (ack.una, ack.edge));
+        if newest == (una, edge) && entry.window_raw != 0 {
             // Nothing new: the other side's data repeats the same acknowledgement.
             return;
         }
@@ -86,7 +104,8 @@ impl SenderView {
             }
             self.release_front(entry.ts);
         }
-        Some(Known { una: self.una?, edge: self.edge })
+        let edge = (self.edge != UNKNOWN).then_some(self.edge);
+        (self.una != UNKNOWN).then_some(Known { una: self.una, edge })
     }
 
     /// The sender has sent up to `next` at `ts`; whether the window now lets it send more decides
@@ -101,7 +120,8 @@ impl SenderView {
     }
 
     fn is_full(&self) -> bool {
-        self.closed || self.edge.is_some_and(|edge| edge < self.next + u64::from(self.mss))
+        // An unknown edge is above all others.
+        self.closed || self.edge < self.next + u64::from(self.mss)
     }
 
     fn open(&mut self, at: Nanos) {
@@ -117,22 +137,18 @@ impl SenderView {
 
     fn release_front(&mut self, now: Nanos) {
         let Some(ack) = self.coming.pop_front() else { return };
-        self.una = Some(self.una.map_or(ack.una, |una| una.max(ack.una)));
-        match (self.edge, ack.edge) {
-            (Some(edge), Some(new)) if new < edge => {
-                // The right edge does not retreat (RFC 9293 section 3.8.6) unless the receiver says
-                // so twice: once may be an acknowledgement that was overtaken.
-                self.shrinks += 1;
-                if self.shrinks >= 2 {
-                    self.edge = Some(new);
-                    self.shrinks = 0;
-                }
-            }
-            (_, Some(new)) => {
-                self.edge = Some(new);
+        self.una = if self.una == UNKNOWN { ack.una } else { self.una.max(ack.una) };
+        if ack.edge < self.edge && self.edge != UNKNOWN {
+            // The right edge does not retreat (RFC 9293 section 3.8.6) unless the receiver says so
+            // twice: once may be an acknowledgement that was overtaken.
+            self.shrinks += 1;
+            if self.shrinks >= 2 {
+                self.edge = ack.edge;
                 self.shrinks = 0;
             }
-            _ => {}
+        } else if ack.edge != UNKNOWN {
+            self.edge = ack.edge;
+            self.shrinks = 0;
         }
         self.closed = ack.closed;
         if self.blocked_since.is_some() && !self.is_full() {
@@ -146,6 +162,8 @@ impl SenderView {
     }
 }
 
+/// In place of a number in the wide sequence space, which never gets there.
+const UNKNOWN: u64 = u64::MAX;
 /// A round trip of acknowledgements at 100,000 a second and 100 ms is 10,000.
 const MOST_COMING: usize = 16_384;
 

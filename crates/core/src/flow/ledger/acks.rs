@@ -5,7 +5,7 @@ use crate::flow::entry::Entry;
 
 impl Ledger {
     /// Files an acknowledgement of `ack`, with SACK blocks in wide numbers.
-    #[inline]
+    #[inline(always)]
     pub fn ack(&mut self, ack: u64, entry: &Entry, sack: &[(u64, u64)]) -> Acked {
         let mut acked = Acked::default();
         if !sack.is_empty() {
@@ -65,7 +65,7 @@ impl Ledger {
             // Karn: an acknowledgement of something sent twice tells nothing of the delay.
             acked.sample = last.map(|first| entry.ts.since(first));
         }
-        if !self.recent.is_empty() {
+        if self.unproven > 0 {
             acked.spurious_bytes += self.eifel(ack, entry);
         }
         if self.recovery.is_some_and(|recovery| ack >= recovery.point) {
@@ -75,10 +75,12 @@ impl Ledger {
 
     /// The Eifel test (RFC 3522): the first acknowledgement of a retransmission echoes a timestamp
     /// from before it, so that the first copy had arrived.
+    #[cold]
     fn eifel(&mut self, ack: u64, entry: &Entry) -> u64 {
         let mut spurious = 0;
         for resent in self.recent.iter_mut().filter(|resent| !resent.acked && resent.end <= ack) {
             resent.acked = true;
+            self.unproven -= 1;
             let older = entry.has_timestamps()
                 && resent.has_timestamps
                 && (entry.tsecr.wrapping_sub(resent.tsval) as i32) < 0;
@@ -92,6 +94,7 @@ impl Ledger {
 
     /// SACK blocks: marks what arrived, and takes a first block below the acknowledgement, or
     /// within the second block, as a report of a duplicate (RFC 2883 section 4).
+    #[cold]
     fn selective(&mut self, ack: u64, sack: &[(u64, u64)]) -> u64 {
         let (left, right) = sack[0];
         let duplicate =

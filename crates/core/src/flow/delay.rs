@@ -70,7 +70,7 @@ impl Tau {
     }
 
     /// A packet with `tsval` passed towards this endpoint.
-    #[inline]
+    #[inline(always)]
     pub fn passed_towards(&mut self, now: Nanos, tsval: u32) {
         match self.probe {
             Some((_, since)) if now.since(since) < PROBE_LIFETIME => {}
@@ -80,7 +80,7 @@ impl Tau {
 
     /// A packet that echoes `tsecr` came back from this endpoint. An echo of a later timestamp
     /// gives an upper bound of the delay only, so that the minimum over a window is what counts.
-    #[inline]
+    #[inline(always)]
     pub fn came_back(&mut self, now: Nanos, tsecr: u32) {
         if let Some((tsval, since)) = self.probe
             && tsecr.wrapping_sub(tsval) as i32 >= 0

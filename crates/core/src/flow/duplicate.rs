@@ -17,6 +17,7 @@ impl Recent {
     /// something again gives it a new IPv4 identification; where there is none, the same bytes with
     /// the same timestamps within 100 us are a copy, and pure acknowledgements only once the flow
     /// has shown copies of something else.
+    #[inline(always)]
     pub fn is_copy(&mut self, entry: &Entry) -> bool {
         let print = fingerprint(entry);
         let within = if entry.ip_id != 0 || entry.has(flags::SYN) {

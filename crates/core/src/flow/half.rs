@@ -111,6 +111,7 @@ pub struct Sent {
 
 impl Half {
     /// Sequence numbers count from `origin` on; later calls do nothing.
+    #[inline(always)]
     pub fn start(&mut self, origin: Seq) {
         if self.unwrap.is_none() {
             let mut unwrap = Unwrap::new(origin);
@@ -173,6 +174,7 @@ impl Half {
         self.stretch.as_mut().expect("made with the first payload")
     }
 
+    #[inline(always)]
     fn take_step(&mut self, step: Step, ts: Nanos) {
         if step != Step::Stay {
             self.stretch_mut().step(step, ts);
@@ -185,6 +187,7 @@ impl Half {
 
     /// How many full packets a segment stands for, and whether a small one is among them. What the
     /// end of the receiver's window cut short is no sign of the application.
+    #[inline(always)]
     fn packets(&self, len: u32, start: u64, known: Option<Known>) -> (u32, bool) {
         let (full, small) = self.mss.split(len);
         let mss = u64::from(self.mss.value());
@@ -194,6 +197,7 @@ impl Half {
     }
 
     /// What the sender could have done before this segment, for Isolate.
+    #[inline(always)]
     fn before(&self, ts: Nanos) -> Before {
         let idle = self.rtt.srtt.unwrap_or(Nanos::from_millis(100)).max(SHORTEST_IDLE);
         Before { free: self.free.until(ts), drained: self.drained.until(ts), idle }
@@ -202,6 +206,7 @@ impl Half {
     /// Notes from when on nothing has held the sender back: room in the window for a full segment
     /// and no loss being repaired; and from when on it had nothing in flight besides. `at` is the
     /// sender's time, as far as it can be told.
+    #[inline(always)]
     fn note_freedom(&mut self, at: Nanos) {
         let next = self.ledger.next();
         let room = self.edge.is_none_or(|edge| edge >= next + u64::from(self.mss.value()));
@@ -210,6 +215,7 @@ impl Half {
         self.drained.note(free && self.ledger.una() >= next, at);
     }
 
+    #[inline(always)]
     fn count(&mut self, entry: &Entry, filed: &Filed, packets: u32) {
         let totals = &mut self.totals;
         totals.first_data.get_or_insert(entry.ts);
@@ -242,6 +248,7 @@ impl Half {
     }
 
     /// Adds the segment to the window of scores.
+    #[inline(always)]
     fn sum(
         &mut self,
         entry: &Entry,
@@ -296,6 +303,7 @@ impl Half {
         }
     }
 
+    #[inline(always)]
     fn capacity_from_data(&mut self, entry: &Entry, filed: &Filed, full: bool, around: &Around) {
         if self.totals.data_packets < COLLECT_FROM {
             return;
@@ -358,6 +366,7 @@ impl Half {
     }
 
     /// The window that comes with an acknowledgement.
+    #[inline(always)]
     fn window(&mut self, entry: &Entry, ack: u64, around: &Around) {
         let syn = entry.has(flags::SYN);
         let scale = if syn { Some(0) } else { self.window_scale };
@@ -384,6 +393,7 @@ impl Half {
         }
     }
 
+    #[inline(always)]
     fn capacity_from_ack(&mut self, entry: &Entry, acked: &Acked, sack: &[(u64, u64)]) {
         let Some(collector) = &mut self.capacity else { return };
         if collector.stream() != Some(Stream::Acks) {
@@ -404,7 +414,7 @@ impl Half {
     }
 
     /// A round-trip sample: the receiver's delay, and the sender's as known now.
-    #[inline]
+    #[inline(always)]
     pub fn round_trip(&mut self, rtt: Nanos) {
         self.rtt.sample(rtt);
         if let Some(stretch) = &mut self.stretch {
@@ -428,6 +438,7 @@ impl Half {
 
     /// Whether the data segment `entry` is a copy of one that is in flight, from another place on
     /// its way: the same range with the same identification, from a sender that counts them.
+    #[inline(always)]
     pub fn is_copy(&self, entry: &Entry) -> bool {
         let Some(unwrap) = &self.unwrap else { return false };
         let start = unwrap.peek(entry.seq + u32::from(entry.has(flags::SYN)));
@@ -435,6 +446,7 @@ impl Half {
     }
 
     /// Whether a segment without payload is a keep-alive: one below the next byte.
+    #[inline(always)]
     pub fn is_keep_alive(&self, entry: &Entry) -> bool {
         let plain = !entry.has(flags::SYN | flags::FIN | flags::RST) && entry.payload_len == 0;
         plain

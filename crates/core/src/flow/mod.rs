@@ -157,6 +157,7 @@ impl Flow {
         }
     }
 
+    #[inline(always)]
     fn timestamps(&mut self, entry: &Entry, side: usize) {
         if entry.has_timestamps() && !entry.has(flags::SYN | flags::RST) {
             self.taus[1 - side].passed_towards(entry.ts, entry.tsval);
@@ -167,6 +168,7 @@ impl Flow {
     }
 
     /// The acknowledgement that `entry` carries, for the data of the other side.
+    #[inline(always)]
     fn acknowledge(
         &mut self,
         entry: &Entry,

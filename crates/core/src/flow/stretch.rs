@@ -57,7 +57,7 @@ impl Stretch {
     }
 
     /// Where the next segment is added.
-    #[inline]
+    #[inline(always)]
     pub fn window(&mut self, full: bool) -> &mut Window {
         if self.in_transfer {
             return &mut self.window;
@@ -136,13 +136,14 @@ impl Stretch {
     }
 
     /// Ends every interval that is over at `ts`. Whole intervals without a segment become one row.
-    #[inline]
+    #[inline(always)]
     pub fn roll(&mut self, ts: Nanos, interval: Nanos, data_packets: u64) {
         if ts.since(self.interval_start) >= interval {
             self.roll_over(ts, interval, data_packets);
         }
     }
 
+    #[cold]
     fn roll_over(&mut self, ts: Nanos, interval: Nanos, data_packets: u64) {
         self.end_interval(self.interval_start + interval, data_packets);
         let idle = ts.since(self.interval_start).0 / interval.0;

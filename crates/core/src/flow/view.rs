@@ -67,7 +67,7 @@ impl Default for SenderView {
 
 impl SenderView {
     /// An acknowledgement passes the observer; it takes effect after `tau`.
-    #[inline]
+    #[inline(always)]
     pub fn acknowledgement(&mut self, entry: &Entry, una: u64, rwnd: Option<u64>, tau: Nanos) {
         let edge = rwnd.map_or(UNKNOWN, |rwnd| una + rwnd);
         let newest = self.coming.back().map_or((self.una, self.edge), |ack| (ack.una, ack.edge));
@@ -93,7 +93,7 @@ impl SenderView {
     }
 
     /// What the sender of `entry` knew. `None` before the first acknowledgement reached it.
-    #[inline]
+    #[inline(always)]
     pub fn at(&mut self, entry: &Entry) -> Option<Known> {
         while let Some(front) = self.coming.front() {
             let echoed = front.has_timestamps
@@ -110,7 +110,7 @@ impl SenderView {
 
     /// The sender has sent up to `next` at `ts`; whether the window now lets it send more decides
     /// whose time it is that passes from here on.
-    #[inline]
+    #[inline(always)]
     pub fn sent(&mut self, ts: Nanos, next: u64, mss: u32) {
         self.open(ts);
         (self.next, self.mss) = (next, mss);
@@ -119,11 +119,13 @@ impl SenderView {
         }
     }
 
+    #[inline(always)]
     fn is_full(&self) -> bool {
         // An unknown edge is above all others.
         self.closed || self.edge < self.next + u64::from(self.mss)
     }
 
+    #[inline(always)]
     fn open(&mut self, at: Nanos) {
         if let Some(since) = self.blocked_since.take() {
             self.blocked += at.since(since);

@@ -27,6 +27,7 @@ impl Ledger {
         acked
     }
 
+    #[inline(always)]
     fn advance(&mut self, ack: u64, entry: &Entry, acked: &mut Acked) {
         if ack > self.next {
             if ack - self.next > LARGEST_HOLE {

@@ -189,6 +189,7 @@ impl Ledger {
         self.again(start, end, frame, entry, path)
     }
 
+    #[inline(always)]
     fn append(&mut self, start: u64, end: u64, frame: u64, entry: &Entry) {
         if self.sent.is_empty() {
             self.last_progress = entry.ts;

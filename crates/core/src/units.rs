@@ -135,7 +135,8 @@ impl Unwrap {
     #[inline]
     pub fn peek(&self, seq: Seq) -> u64 {
         let delta = i64::from(seq.distance(Seq(self.last as u32)));
-        self.last.saturating_add_signed(delta)
+        // Half the sequence space never leads below zero from `BASE`.
+        self.last.wrapping_add_signed(delta)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::counter::{Counter, Counters};
 use crate::flow::entry::Entry;
 use crate::flow::table::Analyse;
-use crate::flow::{self, Filed, Flow};
+use crate::flow::{self, Flow};
 use crate::record::{self, Batches, FlowRow, IntervalRow, PeriodRow, SegmentRow};
 use crate::report;
 use crate::units::{Nanos, Seq};
@@ -202,7 +202,7 @@ impl Rows {
 impl Analyse for Analysis {
     fn segment(
         &mut self,
-        key: FlowKey,
+        key: &FlowKey,
         slot: &mut Option<Box<Flow>>,
         entry: &Entry,
         sack: &[(Seq, Seq)],
@@ -213,20 +213,15 @@ impl Analyse for Analysis {
             let ended = slot.take().expect("just seen");
             self.end(ended);
         }
-        let flow = slot.get_or_insert_with(|| {
-            let flow = Flow::new(key, frame, entry);
-            match self.spare.take() {
-                Some(mut spare) => {
-                    *spare = flow;
-                    spare
-                }
-                None => Box::new(flow),
-            }
-        });
-        let filed = flow.segment(frame, entry, sack, self.interval);
-        self.counters.add(Counter::DuplicateFrames, u64::from(filed.duplicate));
+        let flow = match slot {
+            Some(flow) => flow,
+            None => slot.insert(self.begin(key, frame, entry)),
+        };
         if self.wanted.segments {
-            self.report_segment(flow, frame, entry, sack, &filed);
+            self.segment_with_row(flow, frame, entry, sack);
+        } else {
+            let filed = flow.segment(frame, entry, sack, self.interval);
+            self.counters.add(Counter::DuplicateFrames, u64::from(filed.duplicate));
         }
         if self.wanted.intervals {
             let side = flow::handshake::side(entry);
@@ -271,6 +266,19 @@ impl Analysis {
             rows: Rows::default(),
             frame: 0,
             spare: None,
+        }
+    }
+
+    /// The state of a flow that begins with `entry`.
+    #[cold]
+    fn begin(&mut self, key: &FlowKey, frame: u64, entry: &Entry) -> Box<Flow> {
+        let flow = Flow::new(*key, frame, entry);
+        match self.spare.take() {
+            Some(mut spare) => {
+                *spare = flow;
+                spare
+            }
+            None => Box::new(flow),
         }
     }
 
@@ -360,18 +368,22 @@ impl Analysis {
         }
     }
 
-    fn report_segment(
+    /// Files a segment, and reports it. Apart from the path without rows, which needs little of
+    /// what filing tells.
+    #[inline(never)]
+    fn segment_with_row(
         &mut self,
-        flow: &Flow,
+        flow: &mut Flow,
         frame: u64,
         entry: &Entry,
         sack: &[(Seq, Seq)],
-        filed: &Filed,
     ) {
+        let filed = flow.segment(frame, entry, sack, self.interval);
+        self.counters.add(Counter::DuplicateFrames, u64::from(filed.duplicate));
         let flow_id = self.flow_id(flow);
         if self.is_chosen(flow, flow_id) {
             let ends = report::ends(flow, flow_id, flow::handshake::side(entry));
-            let row = report::segment_row(flow, ends, frame, entry, sack, filed);
+            let row = report::segment_row(flow, ends, frame, entry, sack, &filed);
             self.rows.segments.push(row);
         }
     }

@@ -63,7 +63,7 @@ pub fn verdict_of(
         burstiness_score: scores.burstiness,
         burstiness_measured: scores.burstiness_measured,
         burstiness_seed: scores.burstiness_seed.filter(|_| options.compat_seed),
-        retransmission_seed: half.retransmission_seed().filter(|_| options.compat_seed),
+        retransmission_seed: half.seed.retransmission_score().filter(|_| options.compat_seed),
         limitation_siekkinen: name,
         limitation: name,
         null_reason: reason,

@@ -36,8 +36,11 @@ impl Nanos {
     }
 
     /// The difference to `earlier`, or zero if that lies in the future.
+    #[inline]
     pub fn since(self, earlier: Nanos) -> Nanos {
-        Nanos(self.0.saturating_sub(earlier.0).max(0))
+        // At most `u64::MAX`, so that unsigned it is exact.
+        let span = (self.0.max(earlier.0) as u64).wrapping_sub(earlier.0 as u64);
+        Nanos(span.min(i64::MAX as u64) as i64)
     }
 }
 
@@ -119,6 +122,7 @@ impl Unwrap {
     }
 
     /// The 64-bit number nearest to the last one widened that is congruent to `seq`.
+    #[inline]
     pub fn widen(&mut self, seq: Seq) -> u64 {
         let wide = self.peek(seq);
         if wide > self.last {
@@ -128,9 +132,11 @@ impl Unwrap {
     }
 
     /// Like [`Unwrap::widen`] without moving the reference point.
+    #[inline]
     pub fn peek(&self, seq: Seq) -> u64 {
         let delta = i64::from(seq.distance(Seq(self.last as u32)));
-        self.last.saturating_add_signed(delta)
+        // Half the sequence space never leads below zero from `BASE`.
+        self.last.wrapping_add_signed(delta)
     }
 }
 

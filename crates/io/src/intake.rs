@@ -32,17 +32,14 @@ impl Intake {
 
     /// Writes the segment in a frame to `out`, and says whether there is one. An error means that
     /// no frame can be judged any more.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, record: &Record, out: &mut Segment) -> Result<bool, Error> {
         self.frames += 1;
         if record.ts < self.last_ts {
             self.counters.count(Counter::TimeRegressions);
         }
         self.last_ts = record.ts;
-        if let Some(filter) = &mut self.filter
-            && !filter.matches(record)?
-        {
-            self.counters.count(Counter::PacketsFiltered);
+        if self.filter.is_some() && !self.is_wanted(record)? {
             return Ok(false);
         }
         let &Record { ts, linktype, wire_len, bytes } = record;
@@ -54,6 +51,17 @@ impl Intake {
                 Ok(false)
             }
         }
+    }
+
+    /// Whether a frame passes the filter.
+    #[cold]
+    fn is_wanted(&mut self, record: &Record) -> Result<bool, Error> {
+        let wanted = match &mut self.filter {
+            Some(filter) => filter.matches(record)?,
+            None => true,
+        };
+        self.counters.add(Counter::PacketsFiltered, u64::from(!wanted));
+        Ok(wanted)
     }
 
     /// Frames so far, and the time of the last one.

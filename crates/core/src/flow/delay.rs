@@ -7,20 +7,48 @@
 use crate::units::Nanos;
 
 /// The delay from the observer to one endpoint and back.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Tau {
     /// From the handshake.
-    pub handshake: Option<Nanos>,
+    handshake: Option<Nanos>,
     /// Smallest sample of data and acknowledgements.
-    pub min: Option<Nanos>,
-    /// Smallest samples of the present and of the previous window.
-    recent: [Option<Nanos>; 2],
+    min: Option<Nanos>,
+    /// Smallest samples of the present and of the previous window, or [`UNKNOWN`].
+    windows: [Nanos; 2],
     window_start: Nanos,
     /// A timestamp that passed towards the endpoint and whose echo is awaited.
     probe: Option<(u32, Nanos)>,
+    /// What [`Tau::recent`] and [`Tau::least`] say, or [`UNKNOWN`]: asked for every segment.
+    recent: Nanos,
+    least: Nanos,
+}
+
+impl Default for Tau {
+    fn default() -> Tau {
+        Tau {
+            handshake: None,
+            min: None,
+            windows: [UNKNOWN; 2],
+            window_start: Nanos(0),
+            probe: None,
+            recent: UNKNOWN,
+            least: UNKNOWN,
+        }
+    }
 }
 
 impl Tau {
+    /// The delay that the handshake showed.
+    pub fn handshake(&self) -> Option<Nanos> {
+        self.handshake
+    }
+
+    /// Takes the delay that the handshake showed.
+    pub fn set_handshake(&mut self, tau: Option<Nanos>) {
+        self.handshake = tau;
+        self.conclude();
+    }
+
     /// Takes a sample that ended at `now`.
     pub fn sample(&mut self, now: Nanos, tau: Nanos) {
         self.take(now, tau, true);
@@ -30,20 +58,33 @@ impl Tau {
     /// bounds the delay only from above.
     fn take(&mut self, now: Nanos, tau: Nanos, sure: bool) {
         self.min = Some(self.min.map_or(tau, |least| least.min(tau)));
-        if !sure && self.recent().is_some_and(|recent| recent <= tau) {
-            return;
+        if !sure && self.recent <= tau {
+            return self.conclude();
         }
         let span = WINDOW.max(Nanos(self.min.map_or(0, |min| 4 * min.0)));
         if now.since(self.window_start) > span {
             let stale = now.since(self.window_start) > span + span;
-            self.recent = [None, if stale { None } else { self.recent[0] }];
+            self.windows = [UNKNOWN, if stale { UNKNOWN } else { self.windows[0] }];
             self.window_start = now;
         }
-        self.recent[0] = Some(self.recent[0].map_or(tau, |least| least.min(tau)));
+        self.windows[0] = self.windows[0].min(tau);
+        self.conclude();
+    }
+
+    fn conclude(&mut self) {
+        let handshake = self.handshake.unwrap_or(UNKNOWN);
+        let least = self.min.unwrap_or(UNKNOWN).min(handshake);
+        let recent = self.windows[0].min(self.windows[1]);
+        self.recent = match (recent, handshake) {
+            (UNKNOWN, UNKNOWN) => least,
+            (UNKNOWN, handshake) => handshake,
+            (recent, _) => recent,
+        };
+        self.least = least;
     }
 
     /// A packet with `tsval` passed towards this endpoint.
-    #[inline]
+    #[inline(always)]
     pub fn passed_towards(&mut self, now: Nanos, tsval: u32) {
         match self.probe {
             Some((_, since)) if now.since(since) < PROBE_LIFETIME => {}
@@ -69,21 +110,14 @@ impl Tau {
     }
 
     /// The delay now: the least of the last few round trips.
+    #[inline]
     pub fn recent(&self) -> Option<Nanos> {
-        match self.recent {
-            [Some(a), Some(b)] => Some(a.min(b)),
-            [a, b] => a.or(b),
-        }
-        .or(self.handshake)
-        .or(self.min)
+        (self.recent != UNKNOWN).then_some(self.recent)
     }
 
     /// The delay without queueing, as far as it was seen.
     pub fn least(&self) -> Option<Nanos> {
-        match (self.handshake, self.min) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        (self.least != UNKNOWN).then_some(self.least)
     }
 }
 
@@ -92,6 +126,15 @@ impl Tau {
 pub fn position(sender: &Tau, receiver: &Tau) -> Option<f64> {
     let (near, far) = (sender.least()?.0 as f64, receiver.least()?.0 as f64);
     (near + far > 0.0).then(|| near / (near + far))
+}
+
+/// Whether the observer stands nearer to `sender`, or half way: [`position`] at most 0.5. `None`
+/// when a side was never measured.
+#[inline]
+pub fn is_near_sender(sender: &Tau, receiver: &Tau) -> Option<bool> {
+    let (near, far) = (sender.least, receiver.least);
+    let known = near != UNKNOWN && far != UNKNOWN && near + far > Nanos(0);
+    known.then_some(near <= far)
 }
 
 /// Round-trip times of one half: both delays together.
@@ -111,6 +154,7 @@ pub struct Rtt {
 
 impl Rtt {
     /// Takes a sample.
+    #[inline]
     pub fn sample(&mut self, rtt: Nanos) {
         self.samples += 1;
         self.sum_ns += rtt.0 as u64;
@@ -145,6 +189,8 @@ impl Rtt {
     }
 }
 
+/// No delay is known.
+const UNKNOWN: Nanos = Nanos::MAX;
 /// Long enough for several round trips of most paths, short enough to follow a queue.
 const WINDOW: Nanos = Nanos(1_000_000_000);
 /// After this, an echo is not expected any more.
@@ -182,9 +228,13 @@ mod tests {
 
     #[test]
     fn position_is_the_share_of_the_delay_on_the_senders_side() {
-        let near = Tau { handshake: Some(Nanos(10)), ..Tau::default() };
-        let far = Tau { handshake: Some(Nanos(30)), ..Tau::default() };
+        let (mut near, mut far) = (Tau::default(), Tau::default());
+        near.set_handshake(Some(Nanos(10)));
+        far.set_handshake(Some(Nanos(30)));
         assert_eq!(position(&near, &far), Some(0.25));
+        assert_eq!(is_near_sender(&near, &far), Some(true));
+        assert_eq!(is_near_sender(&far, &near), Some(false));
         assert_eq!(position(&near, &Tau::default()), None);
+        assert_eq!(is_near_sender(&near, &Tau::default()), None);
     }
 }

@@ -14,6 +14,7 @@ pub struct Delivery {
 
 impl Delivery {
     /// `bytes` were acknowledged at `ts`.
+    #[inline(always)]
     pub fn acked(&mut self, ts: Nanos, bytes: u64, srtt: Option<Nanos>) {
         let Some(since) = self.since else {
             self.since = Some(ts);

@@ -17,6 +17,7 @@ impl Recent {
     /// something again gives it a new IPv4 identification; where there is none, the same bytes with
     /// the same timestamps within 100 us are a copy, and pure acknowledgements only once the flow
     /// has shown copies of something else.
+    #[inline(always)]
     pub fn is_copy(&mut self, entry: &Entry) -> bool {
         let print = fingerprint(entry);
         let within = if entry.ip_id != 0 || entry.has(flags::SYN) {
@@ -26,7 +27,10 @@ impl Recent {
         };
         let now_us = (entry.ts.0 / 1000) as u32;
         let recent = |at_us: u32| now_us.wrapping_sub(at_us) < within;
-        let found = self.seen.iter().any(|&(seen, at_us)| seen == print && recent(at_us));
+        // Time does not run backwards within a flow: mostly the newest one is too old already.
+        let newest = self.seen[usize::from(self.at).wrapping_sub(1) % REMEMBERED].1;
+        let found = recent(newest)
+            && self.seen.iter().any(|&(seen, at_us)| seen == print && recent(at_us));
         let bare = entry.ip_id == 0 && entry.seq_len() == 0;
         let copy = found && (!bare || self.copies >= 3);
         if copy {
@@ -41,19 +45,17 @@ impl Recent {
 
 /// All that a retransmission or another acknowledgement would change. Never 0.
 fn fingerprint(entry: &Entry) -> u32 {
-    let words = [
-        u64::from(entry.seq.0) << 32 | u64::from(entry.ack.0),
-        u64::from(entry.tsval) << 32 | u64::from(entry.tsecr),
-        u64::from(entry.payload_len) << 32
-            | u64::from(entry.ip_id) << 16
-            | u64::from(entry.window_raw),
-        u64::from(entry.flags()) << 1 | u64::from(entry.forward()),
-    ];
+    let numbers = u64::from(entry.seq.0) << 32 | u64::from(entry.ack.0);
+    let times = u64::from(entry.tsval) << 32 | u64::from(entry.tsecr);
+    let rest = u64::from(entry.payload_len) << 32
+        | u64::from(entry.ip_id) << 16
+        | u64::from(entry.window_raw);
     // Fibonacci hashing of each word: collisions need the same flow within a millisecond.
-    let mixed = words.iter().fold(0u64, |hash, &word| {
-        (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
-    });
-    (mixed >> 32) as u32 | 1
+    let mix = |word: u64| word.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let kind = u64::from(entry.flags()) << 1 | u64::from(entry.forward());
+    let early = mix(numbers).rotate_left(29) ^ times ^ kind;
+    // Only the high bits of the last product depend on all others.
+    (mix(mix(early).rotate_left(29) ^ rest) >> 32) as u32 | 1
 }
 
 /// Frames between a frame and its copy at most: a mirror port delivers them close together.

@@ -105,7 +105,7 @@ impl Entry {
     /// Frame length in bytes.
     #[inline]
     pub fn wire_len(&self) -> u32 {
-        self.ip_len().saturating_add_signed(i32::from(self.link_len))
+        self.ip_len().wrapping_add_signed(i32::from(self.link_len))
     }
 
     /// IP and TCP header bytes.

@@ -2,9 +2,10 @@
 
 use super::clock::{Holder, Piece};
 use super::capacity::{Capacity, Collector, Stream};
-use super::delay::Rtt;
+use super::delay::{Rtt, Tau, is_near_sender};
 use super::delivery::Delivery;
 use super::entry::Entry;
+use super::lasting::Lasting;
 use super::losses::{Pattern, Shape};
 use super::ledger::{Acked, Filed, Kind, Ledger, Path};
 use super::mss::Mss;
@@ -13,6 +14,7 @@ use super::policer::{Policer, Trace};
 use super::rounds::Rounds;
 use super::scale::ScaleEvidence;
 use super::signs::is_queued;
+use super::seed::SeedCount;
 use super::stretch::{Now, Stretch};
 use super::view::{Known, SenderView};
 use crate::units::{Nanos, Seq, Unwrap};
@@ -33,6 +35,8 @@ pub struct Half {
     pub window_scale: Option<u8>,
     /// What its last stretch was limited by.
     pub before: Option<crate::diagnosis::Cause>,
+    /// The published prototype's count of retransmissions.
+    pub seed: SeedCount,
     unwrap: Option<Unwrap>,
     ledger: Ledger,
     view: SenderView,
@@ -44,8 +48,8 @@ pub struct Half {
     last_new: Option<Nanos>,
     /// End of the newest window that the observer saw.
     edge: Option<u64>,
-    free_since: Option<Nanos>,
-    drained: Option<Nanos>,
+    free: Lasting,
+    drained: Lasting,
     scale_evidence: ScaleEvidence,
     /// End of the last small segment, and what was acknowledged at the last one.
     small_end: u64,
@@ -61,9 +65,6 @@ pub struct Half {
     rtt_newest: [Option<Nanos>; 2],
     /// The other side sent data since this one last did.
     asked: bool,
-    seed_highest: Option<u32>,
-    seed_again_bytes: u64,
-    seed_new_bytes: u64,
 }
 
 /// Counts of a half from its begin to its end.
@@ -107,13 +108,11 @@ impl Totals {
 
 /// What a half has to know of the flow around it.
 #[derive(Clone, Copy, Debug)]
-pub struct Around {
+pub struct Around<'a> {
     /// Delay from the observer to the data sender and back.
-    pub tau_sender: Option<Nanos>,
-    /// Least delay from the observer to the data receiver and back.
-    pub tau_receiver: Option<Nanos>,
-    /// Where the observer stands, 0 at the data sender.
-    pub position: Option<f64>,
+    pub sender: &'a Tau,
+    /// The same for the receiver.
+    pub receiver: &'a Tau,
     /// Begin of the flow.
     pub flow_start: Nanos,
     /// Length of an interval.
@@ -133,6 +132,7 @@ pub struct Sent {
 
 impl Half {
     /// Sequence numbers count from `origin` on; later calls do nothing.
+    #[inline(always)]
     pub fn start(&mut self, origin: Seq) {
         if self.unwrap.is_none() {
             let mut unwrap = Unwrap::new(origin);
@@ -153,6 +153,7 @@ impl Half {
     }
 
     /// Files a segment with payload.
+    #[inline(always)]
     pub fn data(&mut self, frame: u64, entry: &Entry, around: &Around) -> Option<Sent> {
         let first = entry.seq + u32::from(entry.has(flags::SYN));
         self.start(first);
@@ -164,13 +165,8 @@ impl Half {
         }
         let end = unwrap.widen(first + entry.payload_len);
         let known = self.view.at(entry);
-        let path = Path {
-            srtt: self.rtt.srtt,
-            rtt_min: self.rtt.min,
-            rto: self.rtt.rto(),
-            window_closed: self.window_closed,
-            relative_flight: self.relative_flight(known),
-        };
+        let relative_flight = self.relative_flight(known);
+        let path = Path { rtt: &self.rtt, window_closed: self.window_closed, relative_flight };
         let repairing = self.ledger.recovery().is_some();
         let filed = self.ledger.data(start, end, frame, entry, &path);
         self.mss.learn(entry.payload_len);
@@ -198,7 +194,7 @@ impl Half {
         self.sum(entry, &filed, full, small, known, repairing);
         self.capacity_from_data(entry, &filed, full > 0, around);
         self.note_freedom(entry.ts);
-        self.gather_signs(entry, &filed, small, known, (start, path.relative_flight));
+        self.gather_signs(entry, &filed, small, known, (start, relative_flight));
         let dry = small && full == 0 && filed.kind == Kind::New;
         let point = self.ledger.recovery_point();
         self.view.sent(self.ledger.next(), self.mss.value(), dry, point);
@@ -343,6 +339,7 @@ impl Half {
 
     /// How many full packets a segment stands for, and whether a small one is among them. What the
     /// end of the receiver's window cut short is no sign of the application.
+    #[inline(always)]
     fn packets(&self, len: u32, start: u64, known: Option<Known>) -> (u32, bool) {
         let (full, small) = self.mss.split(len);
         let mss = u64::from(self.mss.value());
@@ -352,24 +349,25 @@ impl Half {
     }
 
     /// What the sender could have done before this segment, for Isolate.
+    #[inline(always)]
     fn before(&self, ts: Nanos) -> Before {
-        let since = |start: Option<Nanos>| start.map_or(Nanos(0), |start| ts.since(start));
         let idle = self.rtt.srtt.unwrap_or(Nanos::from_millis(100)).max(SHORTEST_IDLE);
-        Before { free: since(self.free_since), drained: since(self.drained), idle }
+        Before { free: self.free.until(ts), drained: self.drained.until(ts), idle }
     }
 
     /// Notes from when on nothing has held the sender back: room in the window for a full segment
     /// and no loss being repaired; and from when on it had nothing in flight besides. `at` is the
     /// sender's time, as far as it can be told.
+    #[inline(always)]
     fn note_freedom(&mut self, at: Nanos) {
         let next = self.ledger.next();
         let room = self.edge.is_none_or(|edge| edge >= next + u64::from(self.mss.value()));
         let free = room && !self.window_closed && self.ledger.recovery().is_none();
-        self.free_since = if free { self.free_since.or(Some(at)) } else { None };
-        let drained = free && self.ledger.una() >= next;
-        self.drained = if drained { self.drained.or(Some(at)) } else { None };
+        self.free.note(free, at);
+        self.drained.note(free && self.ledger.una() >= next, at);
     }
 
+    #[inline(always)]
     fn count(&mut self, entry: &Entry, filed: &Filed, packets: u32) {
         let totals = &mut self.totals;
         totals.first_data.get_or_insert(entry.ts);
@@ -377,6 +375,15 @@ impl Half {
         totals.data_packets += u64::from(packets);
         totals.payload_bytes += u64::from(entry.payload_len);
         totals.unique_bytes += filed.unique_bytes;
+        if filed.kind != Kind::New {
+            self.count_repair(filed);
+        }
+    }
+
+    /// The rest of [`Half::count`], which is nothing for new data.
+    #[cold]
+    fn count_repair(&mut self, filed: &Filed) {
+        let totals = &mut self.totals;
         totals.retransmitted_bytes += filed.retransmitted_bytes;
         totals.missed_bytes -= filed.found_bytes;
         totals.loss_events += u64::from(filed.loss_event);
@@ -393,6 +400,7 @@ impl Half {
     }
 
     /// Adds the segment to the window of scores.
+    #[inline(always)]
     fn sum(
         &mut self,
         entry: &Entry,
@@ -416,25 +424,27 @@ impl Half {
         sums.data_packets += u64::from(full + u32::from(small));
         sums.payload_bytes += u64::from(entry.payload_len);
         sums.unique_bytes += filed.unique_bytes;
-        sums.retransmitted_bytes += filed.retransmitted_bytes;
-        sums.loss_events += u64::from(filed.loss_event);
-        if filed.kind == Kind::Spurious {
-            sums.spurious_bytes += filed.retransmitted_bytes;
-        }
         if filed.kind != Kind::New {
+            sums.retransmitted_bytes += filed.retransmitted_bytes;
+            sums.loss_events += u64::from(filed.loss_event);
+            if filed.kind == Kind::Spurious {
+                sums.spurious_bytes += filed.retransmitted_bytes;
+            }
             self.last_new = None;
             return;
         }
         sums.ip_bytes += ip_bytes;
         if let Some(known) = known {
             let flight = self.ledger.next().saturating_sub(known.una);
-            sums.flight_max = sums.flight_max.max(Some(flight));
-            self.totals.flight_max = self.totals.flight_max.max(Some(flight));
+            raise(&mut sums.flight_max, flight);
+            raise(&mut self.totals.flight_max, flight);
             if let Some(edge) = known.edge {
                 let rwnd = edge.saturating_sub(known.una);
                 sums.rwnd_known += 1;
                 sums.rwnd_sum += rwnd as f64;
-                sums.rwnd_min = Some(sums.rwnd_min.map_or(rwnd, |least| least.min(rwnd)));
+                if sums.rwnd_min.is_none_or(|least| rwnd < least) {
+                    sums.rwnd_min = Some(rwnd);
+                }
                 let headroom = (HEADROOM_SEGMENTS * mss).min(rwnd / 4).max(mss);
                 sums.rwnd_limited += u64::from(rwnd.saturating_sub(flight) < headroom);
             }
@@ -444,15 +454,14 @@ impl Half {
         }
     }
 
+    #[inline(always)]
     fn capacity_from_data(&mut self, entry: &Entry, filed: &Filed, full: bool, around: &Around) {
         if self.totals.data_packets < COLLECT_FROM {
             return;
         }
         let collector = self.capacity.get_or_insert_default();
-        let near_sender = match around.position {
-            Some(position) => position <= 0.5,
-            None => self.mss.super_packets,
-        };
+        let near_sender = is_near_sender(around.sender, around.receiver);
+        let near_sender = near_sender.unwrap_or(self.mss.super_packets);
         collector.choose(if near_sender { Stream::Acks } else { Stream::Data });
         if collector.stream() == Some(Stream::Data) {
             if filed.kind == Kind::New {
@@ -482,6 +491,7 @@ impl Half {
     }
 
     /// Files an acknowledgement of this half's data.
+    #[inline(always)]
     pub fn ack(&mut self, entry: &Entry, sack: &[(u64, u64)], around: &Around) -> Acked {
         let Some(unwrap) = &self.unwrap else { return Acked::default() };
         let ack = unwrap.peek(entry.ack);
@@ -489,12 +499,14 @@ impl Half {
             self.totals.out_of_window += 1;
             return Acked::default();
         }
-        let acked = self.ledger.ack(ack, entry, sack, around.tau_receiver);
+        let acked = self.ledger.ack(ack, entry, sack, around.receiver.least());
         self.totals.duplicate_acks += u64::from(acked.duplicate);
         self.totals.missed_bytes += acked.missed_bytes;
-        self.totals.spurious_bytes += acked.spurious_bytes;
-        if let Some(stretch) = &mut self.stretch {
-            stretch.late().sums.spurious_bytes += acked.spurious_bytes;
+        if acked.spurious_bytes > 0 {
+            self.totals.spurious_bytes += acked.spurious_bytes;
+            if let Some(stretch) = &mut self.stretch {
+                stretch.late().sums.spurious_bytes += acked.spurious_bytes;
+            }
         }
         if acked.bytes > 0 {
             self.delivery.acked(entry.ts, acked.bytes, self.rtt.srtt);
@@ -506,6 +518,7 @@ impl Half {
     }
 
     /// The window that comes with an acknowledgement.
+    #[inline(always)]
     fn window(&mut self, entry: &Entry, ack: u64, around: &Around) {
         let syn = entry.has(flags::SYN);
         let scale = if syn { Some(0) } else { self.window_scale };
@@ -521,12 +534,14 @@ impl Half {
         if ack >= self.ledger.una() {
             self.window_closed = closed;
         }
-        self.totals.rwnd_max = self.totals.rwnd_max.max(rwnd);
-        if scale.is_none() {
-            let flight = self.ledger.next().saturating_sub(ack);
-            self.scale_evidence.add(flight, entry.window_raw);
+        match rwnd {
+            Some(rwnd) => raise(&mut self.totals.rwnd_max, rwnd),
+            None => {
+                let flight = self.ledger.next().saturating_sub(ack);
+                self.scale_evidence.add(flight, entry.window_raw);
+            }
         }
-        let tau = around.tau_sender.unwrap_or_default();
+        let tau = around.sender.recent().unwrap_or_default();
         self.view.acknowledgement(entry, ack, rwnd, tau);
         if ack >= self.ledger.una() {
             self.edge = rwnd.map(|rwnd| ack + rwnd);
@@ -534,6 +549,7 @@ impl Half {
         }
     }
 
+    #[inline(always)]
     fn capacity_from_ack(&mut self, entry: &Entry, acked: &Acked, sack: &[(u64, u64)]) {
         let Some(collector) = &mut self.capacity else { return };
         if collector.stream() != Some(Stream::Acks) {
@@ -556,6 +572,7 @@ impl Half {
     /// A round-trip sample: the receiver's delay, and the sender's as known now. `queues` tells
     /// whether the delay that was measured holds the queue of the path, as far as that is known:
     /// whether the receiver is the farther end.
+    #[inline(always)]
     pub fn round_trip(&mut self, rtt: Nanos, queues: bool) {
         self.rtt.sample(rtt);
         if let Some(stretch) = &mut self.stretch {
@@ -602,26 +619,9 @@ impl Half {
         self.headers_len
     }
 
-    /// Counts a segment as the published prototype did for its retransmission score: any segment,
-    /// acknowledgements too, whose sequence number is not above all before it (32 bits, no wrap).
-    pub fn seed_retransmission(&mut self, entry: &Entry) {
-        let bytes = u64::from(entry.wire_len());
-        match self.seed_highest {
-            Some(highest) if highest >= entry.seq.0 => self.seed_again_bytes += bytes,
-            _ => {
-                self.seed_highest = Some(entry.seq.0);
-                self.seed_new_bytes += bytes;
-            }
-        }
-    }
-
-    /// The published prototype's retransmission score: bytes again over new bytes since the begin.
-    pub fn retransmission_seed(&self) -> Option<f64> {
-        (self.seed_new_bytes > 0).then(|| self.seed_again_bytes as f64 / self.seed_new_bytes as f64)
-    }
-
     /// Whether the data segment `entry` is a copy of one that is in flight, from another place on
     /// its way: the same range with the same identification, from a sender that counts them.
+    #[inline(always)]
     pub fn is_copy(&self, entry: &Entry) -> bool {
         let Some(unwrap) = &self.unwrap else { return false };
         let start = unwrap.peek(entry.seq + u32::from(entry.has(flags::SYN)));
@@ -629,6 +629,7 @@ impl Half {
     }
 
     /// Whether a segment without payload is a keep-alive: one below the next byte.
+    #[inline(always)]
     pub fn is_keep_alive(&self, entry: &Entry) -> bool {
         let plain = !entry.has(flags::SYN | flags::FIN | flags::RST) && entry.payload_len == 0;
         plain
@@ -660,6 +661,14 @@ impl Half {
     /// Ranges and acknowledgements that a bound cut.
     pub fn overflow(&self) -> u64 {
         self.ledger.overflow() + self.view.overflow()
+    }
+}
+
+/// Makes `most` at least `value`.
+#[inline]
+fn raise(most: &mut Option<u64>, value: u64) {
+    if most.is_none_or(|most| value > most) {
+        *most = Some(value);
     }
 }
 

@@ -73,6 +73,7 @@ impl Handshake {
         self.fin[side] |= entry.has(flags::FIN);
     }
 
+    #[cold]
     fn opening(&mut self, entry: &Entry, side: usize) {
         let answer = entry.has(flags::ACK);
         let seen = if answer { &mut self.syn_ack } else { &mut self.syn };
@@ -102,6 +103,13 @@ impl Handshake {
             self.third = Some(entry.ts);
             self.third_waited = entry.payload_len > 0;
         }
+    }
+
+    /// Whether only SYN, FIN and RST can change anything any more: the third packet was seen, or
+    /// will not be known for it.
+    #[inline]
+    pub fn is_settled(&self) -> bool {
+        self.orig.is_some_and(|orig| self.third.is_some() || self.offers[1 - orig].is_none())
     }
 
     /// Whether SYN, SYN/ACK and the ACK of it were all seen.
@@ -193,6 +201,7 @@ impl Handshake {
 }
 
 /// Which side sent `entry`: 0 the low endpoint of the key, 1 the high one.
+#[inline]
 pub fn side(entry: &Entry) -> usize {
     usize::from(!entry.forward())
 }

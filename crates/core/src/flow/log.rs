@@ -10,6 +10,7 @@ use super::entry::Entry;
 /// A queue of entries in a block of a [`Pool`]. A log that was never pushed to owns no block.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Log {
+    /// Number of the first entry of the block.
     block: u32,
     len: u8,
     /// Size class plus one; 0 without a block.
@@ -18,6 +19,7 @@ pub struct Log {
 
 impl Log {
     /// How many entries wait.
+    #[inline]
     pub fn len(&self) -> usize {
         usize::from(self.len)
     }
@@ -30,6 +32,7 @@ impl Log {
     /// Entries that a log holds at most: it must be drained then.
     pub const LONGEST: usize = 1 << (CLASSES - 1);
 
+    #[inline]
     fn capacity(&self) -> usize {
         1 << self.class >> 1
     }
@@ -38,15 +41,16 @@ impl Log {
 /// Where the blocks of all logs live. Pages are never moved, freed blocks are used again.
 #[derive(Default)]
 pub struct Pool {
+    pages: Vec<Box<[Entry; PAGE_ENTRIES]>>,
     classes: [Class; CLASSES],
 }
 
-/// Blocks of one size.
+/// Blocks of one size. A page has blocks of one class.
 #[derive(Default)]
 struct Class {
-    pages: Vec<Box<[Entry]>>,
     free: Vec<u32>,
-    used: u32,
+    /// The part of the newest page that was never used.
+    fresh: std::ops::Range<u32>,
 }
 
 impl Pool {
@@ -56,18 +60,19 @@ impl Pool {
         if log.len() == log.capacity() {
             self.grow(log);
         }
-        let at = log.len();
-        self.block_mut(log)[at] = entry;
+        let at = log.block as usize + log.len();
+        self.pages[at / PAGE_ENTRIES][at % PAGE_ENTRIES] = entry;
         log.len += 1;
     }
 
     /// The entries of `log`, in order.
     #[inline]
     pub fn entries(&self, log: &Log) -> &[Entry] {
-        match log.class {
-            0 => &[],
-            _ => &self.block(log)[..log.len()],
+        if log.len == 0 {
+            return &[];
         }
+        let at = log.block as usize;
+        &self.pages[at / PAGE_ENTRIES][at % PAGE_ENTRIES..][..log.len()]
     }
 
     /// Empties `log`; it keeps its block for what comes next.
@@ -88,61 +93,41 @@ impl Pool {
     /// in while other work goes on.
     #[inline]
     pub fn touch(&self, log: &Log) -> u32 {
-        if log.class == 0 {
-            return 0;
-        }
-        let block = self.block(log);
-        let next = &block[log.len().min(block.len() - 1)];
-        next.seq.0 ^ u32::from(next.window_raw)
+        let at = log.block as usize + log.len();
+        self.pages.get(at / PAGE_ENTRIES).map_or(0, |page| {
+            let next = &page[at % PAGE_ENTRIES];
+            next.seq.0 ^ u32::from(next.window_raw)
+        })
     }
 
+    #[cold]
     fn grow(&mut self, log: &mut Log) {
-        let mut grown = Log { len: log.len, class: log.class + 1, ..Log::default() };
         let class = usize::from(log.class);
-        grown.block = self.classes[class].allocate(1 << class);
-        if let Some(old) = class.checked_sub(1) {
-            let (small, large) = self.classes.split_at_mut(class);
-            let from = small[old].block(log.block, 1 << old);
-            large[0].block_mut(grown.block, 1 << class)[..1 << old].copy_from_slice(from);
-            small[old].free.push(log.block);
+        let grown = Log { block: self.allocate(class), len: log.len, class: log.class + 1 };
+        let (from, to) = (log.block as usize, grown.block as usize);
+        for i in 0..log.len() {
+            let entry = self.pages[(from + i) / PAGE_ENTRIES][(from + i) % PAGE_ENTRIES];
+            self.pages[(to + i) / PAGE_ENTRIES][(to + i) % PAGE_ENTRIES] = entry;
         }
+        self.free(log);
         *log = grown;
     }
 
-    #[inline]
-    fn block(&self, log: &Log) -> &[Entry] {
-        self.classes[usize::from(log.class) - 1].block(log.block, log.capacity())
-    }
-
-    #[inline]
-    fn block_mut(&mut self, log: &Log) -> &mut [Entry] {
-        self.classes[usize::from(log.class) - 1].block_mut(log.block, log.capacity())
-    }
-}
-
-impl Class {
-    fn allocate(&mut self, size: usize) -> u32 {
-        if let Some(block) = self.free.pop() {
+    /// A block of `1 << class` entries.
+    fn allocate(&mut self, class: usize) -> u32 {
+        let blocks = &mut self.classes[class];
+        if let Some(block) = blocks.free.pop() {
             return block;
         }
-        let block = self.used;
-        if (block as usize * size).is_multiple_of(PAGE_ENTRIES) {
-            self.pages.push(vec![Entry::default(); PAGE_ENTRIES].into_boxed_slice());
+        if blocks.fresh.is_empty() {
+            let first = (self.pages.len() * PAGE_ENTRIES) as u32;
+            blocks.fresh = first..first + PAGE_ENTRIES as u32;
+            let page = vec![Entry::default(); PAGE_ENTRIES].into_boxed_slice();
+            self.pages.push(page.try_into().expect("a page has that many entries"));
         }
-        self.used += 1;
+        let block = blocks.fresh.start;
+        blocks.fresh.start += 1 << class;
         block
-    }
-
-    #[inline]
-    fn block(&self, block: u32, size: usize) -> &[Entry] {
-        let at = block as usize * size;
-        &self.pages[at / PAGE_ENTRIES][at % PAGE_ENTRIES..][..size]
-    }
-
-    #[inline]
-    fn block_mut(&mut self, block: u32, size: usize) -> &mut [Entry] {
-        let at = block as usize * size;
-        &mut self.pages[at / PAGE_ENTRIES][at % PAGE_ENTRIES..][..size]
     }
 }
 
@@ -184,6 +169,9 @@ mod tests {
             pool.free(&mut b);
             assert!(numbers(&pool, &a).is_empty());
         }
-        assert!(pool.classes.iter().all(|class| class.used == 2));
+        assert_eq!(pool.pages.len(), CLASSES);
+        for (class, blocks) in pool.classes.iter().enumerate() {
+            assert_eq!(blocks.fresh.len() + (2 << class), PAGE_ENTRIES, "two blocks of it");
+        }
     }
 }

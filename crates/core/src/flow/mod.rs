@@ -15,6 +15,7 @@ pub mod entry;
 pub mod gaps;
 pub mod half;
 pub mod handshake;
+mod lasting;
 pub mod ledger;
 pub mod log;
 pub mod losses;
@@ -23,6 +24,7 @@ pub mod period;
 pub mod policer;
 pub mod rounds;
 pub mod scale;
+pub mod seed;
 pub mod signs;
 pub mod stretch;
 pub mod sums;
@@ -88,11 +90,14 @@ impl Flow {
     }
 
     /// Whether `entry` opens the next connection on the same 4-tuple.
+    #[inline]
     pub fn is_reopened_by(&self, entry: &Entry) -> bool {
-        self.handshake.is_reopened_by(entry, self.first_seq[side(entry)])
+        entry.has(flags::SYN)
+            && self.handshake.is_reopened_by(entry, self.first_seq[side(entry)])
     }
 
     /// Takes the next segment. SACK blocks as sent.
+    #[inline(always)]
     pub fn segment(
         &mut self,
         frame: u64,
@@ -109,14 +114,19 @@ impl Flow {
             return Filed { duplicate: true, ..Filed::default() };
         }
         self.first_seq[side].get_or_insert(entry.seq);
-        let totals = &mut self.halves[side].totals;
-        totals.packets += 1;
-        totals.wire_bytes += u64::from(entry.wire_len());
-        self.halves[side].seed_retransmission(entry);
-        self.open(entry, side);
+        let wire_bytes = u64::from(entry.wire_len());
+        let half = &mut self.halves[side];
+        half.totals.packets += 1;
+        half.totals.wire_bytes += wire_bytes;
+        half.seed.segment(entry.seq, wire_bytes);
+        if entry.has(flags::SYN | flags::FIN | flags::RST) || !self.handshake.is_settled() {
+            self.open(entry, side);
+        }
         self.timestamps(entry, side);
         let acked = self.acknowledge(entry, sack, side, interval);
-        let around = self.around(side, interval);
+        let (taus, flow_start) = (&self.taus, self.start);
+        let around =
+            Around { sender: &taus[side], receiver: &taus[1 - side], flow_start, interval };
         let half = &mut self.halves[side];
         let keep_alive = half.is_keep_alive(entry);
         half.totals.keep_alives += u64::from(keep_alive);
@@ -131,6 +141,7 @@ impl Flow {
     }
 
     /// Opening and closing, and what the options say about both halves.
+    #[cold]
     fn open(&mut self, entry: &Entry, side: usize) {
         let was_complete = self.handshake.complete();
         self.handshake.segment(entry);
@@ -146,11 +157,12 @@ impl Flow {
         }
         if !was_complete && self.handshake.complete() {
             let orig = self.handshake.orig.unwrap_or(0);
-            self.taus[orig].handshake = self.handshake.tau_orig();
-            self.taus[1 - orig].handshake = self.handshake.tau_resp();
+            self.taus[orig].set_handshake(self.handshake.tau_orig());
+            self.taus[1 - orig].set_handshake(self.handshake.tau_resp());
         }
     }
 
+    #[inline(always)]
     fn timestamps(&mut self, entry: &Entry, side: usize) {
         if entry.has_timestamps() && !entry.has(flags::SYN | flags::RST) {
             self.taus[1 - side].passed_towards(entry.ts, entry.tsval);
@@ -169,6 +181,7 @@ impl Flow {
     }
 
     /// The acknowledgement that `entry` carries, for the data of the other side.
+    #[inline(always)]
     fn acknowledge(
         &mut self,
         entry: &Entry,
@@ -179,11 +192,13 @@ impl Flow {
         if !entry.has(flags::ACK) || entry.has(flags::RST) {
             return Acked::default();
         }
-        let around = self.around(1 - side, interval);
+        let (taus, flow_start) = (&self.taus, self.start);
+        let around =
+            Around { sender: &taus[1 - side], receiver: &taus[side], flow_start, interval };
         let half = &mut self.halves[1 - side];
         half.start(entry.ack);
         let mut wide = [(0, 0); 4];
-        let blocks = half.widen(sack, &mut wide);
+        let blocks = if sack.is_empty() { &[] } else { half.widen(sack, &mut wide) };
         let acked = half.ack(entry, blocks, &around);
         if let Some(tau) = acked.sample {
             self.taus[side].sample(entry.ts, tau);
@@ -201,16 +216,6 @@ impl Flow {
         acked
     }
 
-    fn around(&self, sender: usize, interval: Nanos) -> Around {
-        Around {
-            tau_sender: self.taus[sender].recent(),
-            tau_receiver: self.taus[1 - sender].least(),
-            position: delay::position(&self.taus[sender], &self.taus[1 - sender]),
-            flow_start: self.start,
-            interval,
-        }
-    }
-
     /// Where the observer stands for the half of `sender`: 0 at the sender, 1 at the receiver.
     pub fn position(&self, sender: usize) -> Option<f64> {
         delay::position(&self.taus[sender], &self.taus[1 - sender])
@@ -218,7 +223,7 @@ impl Flow {
 
     /// Round-trip time of the handshake.
     pub fn handshake_rtt(&self) -> Option<Nanos> {
-        Some(self.taus[0].handshake? + self.taus[1].handshake?)
+        Some(self.taus[0].handshake()? + self.taus[1].handshake()?)
     }
 
     /// Ends both halves.

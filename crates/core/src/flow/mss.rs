@@ -1,8 +1,10 @@
 //! How many payload bytes a full segment carries.
 
 /// Effective MSS of a half, learned while it sends.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Mss {
+    /// What [`Mss::value`] says, asked for several times a segment.
+    value: u32,
     /// From the receiver's MSS option, less what options take off every segment.
     offered: Option<u32>,
     /// Largest payload at most `offered` that was seen often enough.
@@ -12,20 +14,37 @@ pub struct Mss {
     pub super_packets: bool,
 }
 
+impl Default for Mss {
+    fn default() -> Mss {
+        Mss {
+            value: ETHERNET_WITH_TIMESTAMPS,
+            offered: None,
+            observed: None,
+            candidates: Default::default(),
+            super_packets: false,
+        }
+    }
+}
+
 impl Mss {
     /// The receiver's MSS option; a timestamps option takes 12 bytes off every segment (RFC 7323
     /// appendix A, RFC 6691).
     pub fn offer(&mut self, mss_option: u16, timestamps: bool) {
         let taken = if timestamps { 12 } else { 0 };
         self.offered = Some(u32::from(mss_option).saturating_sub(taken).max(1));
+        self.conclude();
     }
 
     /// Learns from a payload of `len` bytes.
     #[inline]
     pub fn learn(&mut self, len: u32) {
-        if self.observed == Some(len) {
-            return;
+        if self.observed != Some(len) {
+            self.learn_other(len);
         }
+    }
+
+    /// Learns from a length other than the one observed.
+    fn learn_other(&mut self, len: u32) {
         let limit = self.offered.unwrap_or(LARGEST_WITHOUT_OPTION);
         if len > limit {
             // Nine tenths of a jumbo frame without the option is a larger MSS, not an offload.
@@ -50,6 +69,7 @@ impl Mss {
                     return;
                 }
                 self.observed = Some(len);
+                self.conclude();
                 self.candidates = [(0, 0); 4];
             }
             return;
@@ -61,7 +81,11 @@ impl Mss {
     /// Payload bytes of a full segment, as known now.
     #[inline]
     pub fn value(&self) -> u32 {
-        self.observed.or(self.offered).unwrap_or(ETHERNET_WITH_TIMESTAMPS)
+        self.value
+    }
+
+    fn conclude(&mut self) {
+        self.value = self.known().unwrap_or(ETHERNET_WITH_TIMESTAMPS);
     }
 
     /// What the receiver takes at most, options counted; `None` when its SYN was not seen.
@@ -80,6 +104,8 @@ impl Mss {
         let mss = self.value();
         if len < mss {
             (0, true)
+        } else if len == mss {
+            (1, false)
         } else if len <= mss.max(self.offered.unwrap_or(LARGEST_WITHOUT_OPTION)) {
             // Not yet learned, but no more than one packet may carry.
             (1, false)

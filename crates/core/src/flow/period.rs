@@ -197,6 +197,7 @@ impl Isolate {
     }
 
     /// A segment of `full` full packets, and a small one if `small`.
+    #[inline(always)]
     pub fn segment(&mut self, ts: Nanos, full: u32, small: bool, before: Before) -> Step {
         let mut step = Step::Stay;
         if let Some((last, last_small)) = self.last.filter(|_| self.transfer) {
@@ -206,12 +207,15 @@ impl Isolate {
                 self.enter_alp();
             }
         }
-        for packet in 0..full.min(WINDOW) + u32::from(small) {
-            self.packet(ts, packet >= full.min(WINDOW));
+        self.full_packets(ts, full.min(WINDOW));
+        if small {
+            self.small_packet();
         }
-        let small_packets = (self.smalls & ((1 << WINDOW) - 1)).count_ones();
         if self.transfer {
-            if u32::from(self.seen) >= WINDOW && small_packets >= SMALL_PACKETS {
+            if self.smalls & NEWEST != 0
+                && u32::from(self.seen) >= WINDOW
+                && (self.smalls & NEWEST).count_ones() >= SMALL_PACKETS
+            {
                 step = Step::Alp { start: ts };
                 self.enter_alp();
             }
@@ -226,16 +230,18 @@ impl Isolate {
         step
     }
 
-    fn packet(&mut self, ts: Nanos, small: bool) {
-        if small {
-            self.full_run = 0;
-        } else {
-            if self.full_run == 0 {
-                self.run_start = ts;
-            }
-            self.full_run += 1;
+    fn full_packets(&mut self, ts: Nanos, count: u32) {
+        if self.full_run == 0 {
+            self.run_start = ts;
         }
-        self.smalls = self.smalls << 1 | u16::from(small);
+        self.full_run += count;
+        self.smalls <<= count;
+        self.seen = self.seen.saturating_add(count as u8);
+    }
+
+    fn small_packet(&mut self) {
+        self.full_run = 0;
+        self.smalls = self.smalls << 1 | 1;
         self.seen = self.seen.saturating_add(1);
     }
 
@@ -256,6 +262,8 @@ const FULL_PACKETS: u32 = 3;
 /// An application limited period begins when half of the last ten packets are small.
 const WINDOW: u32 = 10;
 const SMALL_PACKETS: u32 = 5;
+/// The bits of those ten.
+const NEWEST: u16 = (1 << WINDOW) - 1;
 
 #[cfg(test)]
 mod tests {

@@ -160,7 +160,8 @@ impl Trace {
 }
 
 fn halve(points: &mut Vec<Point>) {
-    let mut odd = false;
+    // The last point stays, since the curve ends there.
+    let mut odd = points.len().is_multiple_of(2);
     points.retain(|_| {
         odd = !odd;
         odd
@@ -193,30 +194,30 @@ const QUEUED: f64 = 0.20;
 mod tests {
     use super::*;
 
-    /// A sender of bursts through a bucket of `depth` bytes filled at 125,000 bytes/s, or with
-    /// losses drawn by a generator instead.
+    /// A window that grows by one segment a round trip of 40 ms and halves on loss, through a bucket
+    /// of `depth` bytes filled at 500,000 bytes/s, or with losses drawn by a generator instead.
     fn trace(depth: Option<f64>) -> Trace {
         let mut trace = Trace::default();
-        let (mut tokens, mut seed) = (depth.unwrap_or(0.0), 1u64);
-        for ms in 0..20_000i64 {
-            let burst = if ms % 40 < 10 + (ms / 400) % 8 { 1_000 } else { 0 };
-            if burst == 0 {
-                tokens = (tokens + 125.0).min(depth.unwrap_or(0.0));
-                continue;
+        let (mut tokens, mut seed, mut window) = (depth.unwrap_or(0.0), 1u64, 10i64);
+        for round in 0..1_000 {
+            let mut lost_any = false;
+            for segment in 0..window {
+                let ts = Nanos(round * 40_000_000 + segment * 40_000_000 / window);
+                trace.sent(ts, 1_000);
+                tokens = (tokens + 20_000.0 / window as f64).min(depth.unwrap_or(0.0));
+                seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                let lost = match depth {
+                    Some(_) => tokens < 1_000.0,
+                    None => (seed >> 33).is_multiple_of(128),
+                };
+                if lost {
+                    trace.lost(ts, 1_000, false);
+                    lost_any = true;
+                } else {
+                    tokens -= 1_000.0;
+                }
             }
-            let ts = Nanos::from_millis(ms);
-            trace.sent(ts, burst);
-            tokens = (tokens + 125.0).min(depth.unwrap_or(0.0));
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            let lost = match depth {
-                Some(_) => tokens < 1_000.0,
-                None => seed >> 33 & 31 == 0,
-            };
-            if lost {
-                trace.lost(ts, 1_000, false);
-            } else {
-                tokens -= 1_000.0;
-            }
+            window = if lost_any { window / 2 } else { window + 1 };
         }
         trace
     }
@@ -224,7 +225,7 @@ mod tests {
     #[test]
     fn a_token_bucket_is_told_from_random_loss() {
         let policer = trace(Some(20_000.0)).policer(Nanos::from_millis(40)).expect("policed");
-        assert!((policer.rate_bps / 1e6 - 1.0).abs() < 0.1, "{policer:?}");
+        assert!((policer.rate_bps / 4e6 - 1.0).abs() < 0.1, "{policer:?}");
         assert_eq!(trace(None).policer(Nanos::from_millis(40)), None);
     }
 

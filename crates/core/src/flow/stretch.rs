@@ -69,7 +69,7 @@ impl Stretch {
     }
 
     /// Where the next segment is added.
-    #[inline]
+    #[inline(always)]
     pub fn window(&mut self, full: bool) -> &mut Window {
         if self.in_transfer {
             return &mut self.window;

@@ -47,7 +47,7 @@ pub trait Analyse {
     /// Takes one segment of a flow; `flow` is made with the first one.
     fn segment(
         &mut self,
-        key: FlowKey,
+        key: &FlowKey,
         flow: &mut Option<Box<Flow>>,
         entry: &Entry,
         sack: &[(Seq, Seq)],
@@ -95,9 +95,13 @@ impl Table {
             for (hash, segment) in hashes.iter_mut().zip(segments) {
                 *hash = self.hash(&segment.key);
             }
-            self.touch(&hashes[..segments.len()]);
-            for (segment, &hash) in segments.iter().zip(&hashes) {
-                self.file(segment, hash, timeout, analyse);
+            let likely = self.touch(&hashes[..segments.len()]);
+            for ((segment, &hash), &likely) in segments.iter().zip(&hashes).zip(&likely) {
+                let id = match self.slots.get(likely as usize) {
+                    Some(slot) if slot.key == segment.key => likely as usize,
+                    _ => self.find_or_insert(&segment.key, hash, segment.ts),
+                };
+                self.file(segment, id, timeout, analyse);
             }
             while self.len() > most {
                 self.evict(analyse);
@@ -105,29 +109,27 @@ impl Table {
         }
     }
 
-    /// Reads what the batch will need. The reads do not depend on each other, so they overlap.
-    fn touch(&self, hashes: &[u64]) {
+    /// Reads what the batch will need. The reads of different segments do not depend on each
+    /// other, so they overlap. Gives the slots at which the flows are most likely; no flow is taken
+    /// out of the table before they are used.
+    fn touch(&self, hashes: &[u64]) -> [u32; BATCH] {
         let mask = self.index.len() - 1;
         let mut sum = 0u32;
-        let mut slots = [0u32; BATCH];
-        for (slot, &hash) in slots.iter_mut().zip(hashes) {
-            *slot = self.index[hash as usize & mask].slot;
-        }
-        let mut logs = [Log::default(); BATCH];
-        for (log, &slot) in logs.iter_mut().zip(&slots[..hashes.len()]) {
-            if let Some(slot) = self.slots.get((slot as usize).wrapping_sub(1)) {
-                *log = slot.log;
+        let mut likely = [u32::MAX; BATCH];
+        for (likely, &hash) in likely.iter_mut().zip(hashes) {
+            let bucket = self.index[hash as usize & mask];
+            let id = bucket.slot.wrapping_sub(1);
+            if let Some(slot) = self.slots.get(id as usize) {
+                sum = sum.wrapping_add(self.pool.touch(&slot.log));
+                *likely = id;
             }
         }
-        for log in &logs[..hashes.len()] {
-            sum = sum.wrapping_add(self.pool.touch(log));
-        }
         black_box(sum);
+        likely
     }
 
     #[inline]
-    fn file(&mut self, segment: &Segment, hash: u64, timeout: Nanos, analyse: &mut impl Analyse) {
-        let id = self.find_or_insert(&segment.key, hash, segment.ts);
+    fn file(&mut self, segment: &Segment, id: usize, timeout: Nanos, analyse: &mut impl Analyse) {
         let slot = &mut self.slots[id];
         // A clock that was set back must not make the time of a flow run backwards.
         let ts = segment.ts.max(slot.last);
@@ -151,10 +153,11 @@ impl Table {
         } else {
             slot.drain(&mut self.pool, analyse);
             let blocks = &segment.sack[..usize::from(segment.sack_count).min(4)];
-            analyse.segment(slot.key, &mut slot.flow, &entry, blocks);
+            analyse.segment(&slot.key, &mut slot.flow, &entry, blocks);
         }
     }
 
+    #[inline(never)]
     fn find_or_insert(&mut self, key: &FlowKey, hash: u64, ts: Nanos) -> usize {
         let mask = self.index.len() - 1;
         let tag = (hash >> 32) as u32;
@@ -302,7 +305,7 @@ impl Slot {
     /// Analyses what waits in the log.
     fn drain(&mut self, pool: &mut Pool, analyse: &mut impl Analyse) {
         for entry in pool.entries(&self.log) {
-            analyse.segment(self.key, &mut self.flow, entry, &[]);
+            analyse.segment(&self.key, &mut self.flow, entry, &[]);
         }
         if self.log.len() > BURST {
             pool.free(&mut self.log);

@@ -25,11 +25,12 @@ pub struct Known {
 pub type Pieces = ([super::clock::Piece; super::clock::PIECES], usize);
 
 /// Acknowledgements on their way to the sender, and what has reached it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct SenderView {
     coming: VecDeque<Coming>,
-    una: Option<u64>,
-    edge: Option<u64>,
+    /// As [`Known`] has them, or [`UNKNOWN`].
+    una: u64,
+    edge: u64,
     closed: bool,
     shrinks: u8,
     overflow: u64,
@@ -49,20 +50,39 @@ pub struct SenderView {
 struct Coming {
     due: Nanos,
     una: u64,
-    edge: Option<u64>,
+    /// Or [`UNKNOWN`].
+    edge: u64,
     tsval: u32,
     has_timestamps: bool,
     closed: bool,
 }
 
+impl Default for SenderView {
+    fn default() -> SenderView {
+        SenderView {
+            coming: VecDeque::new(),
+            una: UNKNOWN,
+            edge: UNKNOWN,
+            closed: false,
+            shrinks: 0,
+            overflow: 0,
+            next: 0,
+            mss: 0,
+            dry: false,
+            released: 0,
+            recovery_point: None,
+            clock: Clock::default(),
+        }
+    }
+}
+
 impl SenderView {
     /// An acknowledgement passes the observer; it takes effect after `tau`.
-    #[inline]
+    #[inline(always)]
     pub fn acknowledgement(&mut self, entry: &Entry, una: u64, rwnd: Option<u64>, tau: Nanos) {
-        let edge = rwnd.map(|rwnd| una + rwnd);
-        let newest =
-            self.coming.back().map_or((self.una, self.edge), |ack| (Some(ack.una), ack.edge));
-        if newest == (Some(una), edge) && entry.window_raw != 0 {
+        let edge = rwnd.map_or(UNKNOWN, |rwnd| una + rwnd);
+        let newest = self.coming.back().map_or((self.una, self.edge), |ack| (ack.una, ack.edge));
+        if newest == (una, edge) && entry.window_raw != 0 {
             // Nothing new: the other side's data repeats the same acknowledgement.
             return;
         }
@@ -84,7 +104,7 @@ impl SenderView {
     }
 
     /// What the sender of `entry` knew. `None` before the first acknowledgement reached it.
-    #[inline]
+    #[inline(always)]
     pub fn at(&mut self, entry: &Entry) -> Option<Known> {
         while let Some(front) = self.coming.front() {
             let echoed = front.has_timestamps
@@ -95,11 +115,12 @@ impl SenderView {
             }
             self.release_front(entry.ts);
         }
-        Some(Known { una: self.una?, edge: self.edge })
+        let edge = (self.edge != UNKNOWN).then_some(self.edge);
+        (self.una != UNKNOWN).then_some(Known { una: self.una, edge })
     }
 
     /// The sender sends at `ts`. Gives whose time it was since the last time it did.
-    #[inline]
+    #[inline(always)]
     pub fn take_times(&mut self, ts: Nanos) -> Pieces {
         self.clock.charge(self.holder(), ts);
         let mut pieces = self.clock.sent(ts);
@@ -120,23 +141,23 @@ impl SenderView {
 
     /// The sender has sent up to `next`; `dry` if what it sent was small, `recovery_point` while it
     /// repairs a loss.
-    #[inline]
+    #[inline(always)]
     pub fn sent(&mut self, next: u64, mss: u32, dry: bool, recovery_point: Option<u64>) {
         (self.next, self.mss, self.dry) = (next, mss, dry);
         self.recovery_point = recovery_point;
         self.released = 0;
     }
 
-    #[inline]
+    #[inline(always)]
     fn holder(&self) -> Holder {
-        if self.una.is_none() {
+        if self.una == UNKNOWN {
             // Without acknowledgements nothing tells one wait from another.
             Holder::Network
         } else if self.recovery_point.is_some() {
             Holder::Recovery
         } else if self.is_full() {
             Holder::Receiver
-        } else if self.una.is_some_and(|una| una >= self.next) {
+        } else if self.una >= self.next {
             Holder::Idle
         } else if self.dry {
             Holder::Dry
@@ -147,32 +168,30 @@ impl SenderView {
         }
     }
 
+    #[inline(always)]
     fn is_full(&self) -> bool {
-        self.closed || self.edge.is_some_and(|edge| edge < self.next + u64::from(self.mss))
+        // An unknown edge is above all others.
+        self.closed || self.edge < self.next + u64::from(self.mss)
     }
 
     fn release_front(&mut self, now: Nanos) {
         let Some(ack) = self.coming.pop_front() else { return };
         self.clock.charge(self.holder(), ack.due.min(now));
-        let moves = self.una.is_none_or(|una| ack.una > una);
+        let moves = self.una == UNKNOWN || ack.una > self.una;
         self.released = self.released.saturating_add(u8::from(moves));
-        self.una = Some(self.una.map_or(ack.una, |una| una.max(ack.una)));
         self.recovery_point = self.recovery_point.filter(|&point| ack.una < point);
-        match (self.edge, ack.edge) {
-            (Some(edge), Some(new)) if new < edge => {
-                // The right edge does not retreat (RFC 9293 section 3.8.6) unless the receiver says
-                // so twice: once may be an acknowledgement that was overtaken.
-                self.shrinks += 1;
-                if self.shrinks >= 2 {
-                    self.edge = Some(new);
-                    self.shrinks = 0;
-                }
-            }
-            (_, Some(new)) => {
-                self.edge = Some(new);
+        self.una = if self.una == UNKNOWN { ack.una } else { self.una.max(ack.una) };
+        if ack.edge < self.edge && self.edge != UNKNOWN {
+            // The right edge does not retreat (RFC 9293 section 3.8.6) unless the receiver says so
+            // twice: once may be an acknowledgement that was overtaken.
+            self.shrinks += 1;
+            if self.shrinks >= 2 {
+                self.edge = ack.edge;
                 self.shrinks = 0;
             }
-            _ => {}
+        } else if ack.edge != UNKNOWN {
+            self.edge = ack.edge;
+            self.shrinks = 0;
         }
         self.closed = ack.closed;
     }
@@ -183,6 +202,8 @@ impl SenderView {
     }
 }
 
+/// In place of a number in the wide sequence space, which never gets there.
+const UNKNOWN: u64 = u64::MAX;
 /// A round trip of acknowledgements at 100,000 a second and 100 ms is 10,000.
 const MOST_COMING: usize = 16_384;
 
@@ -213,7 +234,7 @@ mod tests {
         let mut view = SenderView::default();
         let tau = Nanos::from_millis(10);
         view.acknowledgement(&entry(0, 0, 0), 0, Some(3_000), tau);
-        let mut send = |view: &mut SenderView, ms, next| {
+        let send = |view: &mut SenderView, ms, next| {
             view.at(&entry(ms, 0, 0));
             let (pieces, len) = view.take_times(Nanos::from_millis(ms));
             view.sent(next, 1_000, false, None);

@@ -2,7 +2,7 @@
 
 use super::tunnel::{Tunnel, Tunnels};
 use super::walk::{Layer, Walk};
-use super::{Frame, Segment, ethernet, ip, linktype, tcp, tunnel};
+use super::{FlowKey, Frame, Segment, ethernet, ip, linktype, tcp, tunnel};
 use crate::counter::Counter;
 
 /// Turns frames into segments. It holds no state but the table of tunnels.
@@ -90,7 +90,9 @@ fn plain(frame: &Frame, out: &mut Segment) -> Option<()> {
     let facts = ip::plain_facts(header)?;
     let payload = facts.len - 20;
     let rest = rest.get(..payload as usize).unwrap_or(rest);
-    tcp::read(frame, rest, payload, &facts, 0, out)
+    let addr = |at: usize| [header[at], header[at + 1], header[at + 2], header[at + 3]];
+    let key = |src_port, dst_port| FlowKey::of_ipv4((addr(12), src_port), (addr(16), dst_port));
+    tcp::read(frame, rest, payload, &facts, key, out)
 }
 
 #[cfg(test)]

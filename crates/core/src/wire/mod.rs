@@ -81,6 +81,22 @@ impl FlowKey {
         let key = FlowKey { low: endpoint(low, low_port), high: endpoint(high, high_port), tunnel };
         (key, forward)
     }
+
+    /// The same for IPv4 addresses outside any tunnel, which compare with their ports as one
+    /// number.
+    #[inline]
+    fn of_ipv4(src: ([u8; 4], u16), dst: ([u8; 4], u16)) -> (FlowKey, bool) {
+        let number = |(addr, port): ([u8; 4], u16)| {
+            u64::from(u32::from_be_bytes(addr)) << 16 | u64::from(port)
+        };
+        let (from, to) = (number(src), number(dst));
+        let endpoint = |number: u64| Endpoint {
+            addr: ip::mapped(((number >> 16) as u32).to_be_bytes()),
+            port: number as u16,
+        };
+        let (low, high) = (endpoint(from.min(to)), endpoint(from.max(to)));
+        (FlowKey { low, high, tunnel: 0 }, from <= to)
+    }
 }
 
 /// A TCP segment as the analysis needs it: headers only, no payload.

@@ -133,10 +133,10 @@ impl Pcap {
     #[inline]
     fn words(&self, header: &[u8; 16]) -> [u32; 4] {
         let word = |at: usize| {
-            let bytes = [header[at], header[at + 1], header[at + 2], header[at + 3]];
-            if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
+            u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
         };
-        [word(0), word(4), word(8), word(12)]
+        let words = [word(0), word(4), word(8), word(12)];
+        if self.big_endian { words.map(u32::swap_bytes) } else { words }
     }
 
     /// Whether the header of a second file stands where a record should: `cat a.pcap b.pcap`. It

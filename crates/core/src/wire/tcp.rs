@@ -12,7 +12,11 @@ pub(super) fn segment(
     tunnel: u16,
     out: &mut Segment,
 ) -> Result<(), Counter> {
-    match read(frame, walk.rest, walk.wire, &walk.ip, tunnel, out) {
+    let key = |src_port, dst_port| {
+        let src = Endpoint { addr: walk.ip.src, port: src_port };
+        FlowKey::of(src, Endpoint { addr: walk.ip.dst, port: dst_port }, tunnel)
+    };
+    match read(frame, walk.rest, walk.wire, &walk.ip, key, out) {
         Some(()) => Ok(()),
         None if walk.rest.len() >= 20 => Err(Counter::UndecodableMalformed),
         None if walk.ip.marks & marks::FRAGMENT != 0 => Err(Counter::PacketsFragment),
@@ -20,7 +24,8 @@ pub(super) fn segment(
     }
 }
 
-/// The segment that starts with `bytes` and takes `wire` bytes on the wire, if that is possible.
+/// The segment that starts with `bytes` and takes `wire` bytes on the wire, if that is possible;
+/// `key` gives the flow of its ports.
 /// It is written in place: a segment is two cache lines, and moving it costs more than decoding.
 #[inline(always)]
 pub(super) fn read(
@@ -28,7 +33,7 @@ pub(super) fn read(
     bytes: &[u8],
     wire: u32,
     ip: &IpFacts,
-    tunnel: u16,
+    key: impl FnOnce(u16, u16) -> (FlowKey, bool),
     out: &mut Segment,
 ) -> Option<()> {
     let (header, rest) = bytes.split_first_chunk::<20>()?;
@@ -38,9 +43,8 @@ pub(super) fn read(
     }
     let payload_len = wire.checked_sub(header_len)?;
     let fragment = ip.marks & marks::FRAGMENT != 0;
-    let src = Endpoint { addr: ip.src, port: u16::from_be_bytes([header[0], header[1]]) };
-    let dst = Endpoint { addr: ip.dst, port: u16::from_be_bytes([header[2], header[3]]) };
-    (out.key, out.forward) = FlowKey::of(src, dst, tunnel);
+    let port = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
+    (out.key, out.forward) = key(port(0), port(2));
     out.frame = frame.number;
     out.ts = frame.ts;
     // Old tools wrote what they captured as the length on the wire too; the packet knows better.

@@ -67,19 +67,24 @@ struct Cleaned<'a> {
     width: f64,
 }
 
-/// Sorts, drops what lies more than one interquartile range outside the quartiles, and chooses the
-/// bin width: a twentieth of that range, at least a hundredth of the median so that an almost
-/// noiseless link still has bins, and no more than 1,000 bins.
-fn clean(rates: &mut [f64]) -> Option<Cleaned<'_>> {
-    rates.sort_by(f64::total_cmp);
-    let quantile = |q: f64| rates.get((rates.len() as f64 * q) as usize).copied();
-    let (low, median, high) = (quantile(0.25)?, quantile(0.5)?, quantile(0.75)?);
+/// Drops what lies more than one interquartile range outside the quartiles, and chooses the bin
+/// width: a twentieth of that range, at least a hundredth of the median so that an almost noiseless
+/// link still has bins, and no more than 1,000 bins.
+fn clean(rates: &mut Vec<f64>) -> Option<Cleaned<'_>> {
+    let at = |q: f64| (rates.len() as f64 * q) as usize;
+    let (low, median, high) = (at(0.25), at(0.5), at(0.75));
+    if rates.is_empty() {
+        return None;
+    }
+    let (below, &mut median_rate, above) = rates.select_nth_unstable_by(median, f64::total_cmp);
+    let nth = |part: &mut [f64], n: usize| *part.select_nth_unstable_by(n, f64::total_cmp).1;
+    let low = if low < median { nth(below, low) } else { median_rate };
+    let high = if high > median { nth(above, high - median - 1) } else { median_rate };
     let spread = high - low;
-    let from = rates.partition_point(|&rate| rate < low - spread);
-    let to = rates.partition_point(|&rate| rate <= high + spread);
-    let largest = rates[to - 1];
-    let width = (BIN_OF_SPREAD * spread).max(BIN_OF_MEDIAN * median).max(largest / MOST_BINS);
-    Some(Cleaned { rates: &rates[from..to], width })
+    rates.retain(|&rate| low - spread <= rate && rate <= high + spread);
+    let largest = rates.iter().copied().reduce(f64::max)?;
+    let width = (BIN_OF_SPREAD * spread).max(BIN_OF_MEDIAN * median_rate).max(largest / MOST_BINS);
+    Some(Cleaned { rates, width })
 }
 
 /// The mode of the rates of trains, for the shortest trains that have only one.

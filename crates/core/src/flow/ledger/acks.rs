@@ -7,7 +7,7 @@ use crate::units::Nanos;
 impl Ledger {
     /// Files an acknowledgement of `ack`, with SACK blocks in wide numbers. `tau` is the least delay
     /// from the observer to the receiver and back.
-    #[inline]
+    #[inline(always)]
     pub fn ack(
         &mut self,
         ack: u64,
@@ -35,6 +35,7 @@ impl Ledger {
         acked
     }
 
+    #[inline(always)]
     fn advance(&mut self, ack: u64, entry: &Entry, tau: Option<Nanos>, acked: &mut Acked) {
         if ack > self.next {
             if ack - self.next > LARGEST_HOLE {
@@ -74,7 +75,7 @@ impl Ledger {
             acked.sample = last.map(|first| entry.ts.since(first));
             acked.next_sent = self.sent.front().map(|next| next.first);
         }
-        if !self.recent.is_empty() {
+        if self.unproven > 0 {
             acked.spurious_bytes += self.eifel(ack, entry, tau);
         }
         if self.recovery.is_some_and(|recovery| ack >= recovery.point) {
@@ -86,10 +87,12 @@ impl Ledger {
     /// from before it, so that the first copy had arrived. The same follows if it comes sooner than
     /// an acknowledgement of the second copy could: `tau` is the least delay to the receiver and
     /// back.
+    #[cold]
     fn eifel(&mut self, ack: u64, entry: &Entry, tau: Option<Nanos>) -> u64 {
         let mut spurious = 0;
         for resent in self.recent.iter_mut().filter(|resent| !resent.acked && resent.end <= ack) {
             resent.acked = true;
+            self.unproven -= 1;
             let older = entry.has_timestamps()
                 && resent.has_timestamps
                 && (entry.tsecr.wrapping_sub(resent.tsval) as i32) < 0;
@@ -104,6 +107,7 @@ impl Ledger {
 
     /// SACK blocks: marks what arrived, and takes a first block below the acknowledgement, or
     /// within the second block, as a report of a duplicate (RFC 2883 section 4).
+    #[cold]
     fn selective(&mut self, ack: u64, sack: &[(u64, u64)]) -> u64 {
         let (left, right) = sack[0];
         let duplicate =

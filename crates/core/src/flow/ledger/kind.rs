@@ -1,5 +1,6 @@
 //! The words of the ledger: what it is told, and what it answers.
 
+use crate::flow::delay::Rtt;
 use crate::units::Nanos;
 
 /// What a data segment was.
@@ -92,13 +93,9 @@ pub struct Acked {
 
 /// What the ledger has to know of the rest of the half.
 #[derive(Clone, Copy, Debug)]
-pub struct Path {
-    /// Smoothed round-trip time.
-    pub srtt: Option<Nanos>,
-    /// Least round-trip time.
-    pub rtt_min: Option<Nanos>,
-    /// Retransmission timeout as the sender would have it.
-    pub rto: Nanos,
+pub struct Path<'a> {
+    /// Round-trip times so far.
+    pub rtt: &'a Rtt,
     /// Whether the receiver's last window was zero.
     pub window_closed: bool,
     /// Flight size before this segment against its mean, in 256ths.
@@ -107,6 +104,7 @@ pub struct Path {
 
 impl Filed {
     /// New data of so many bytes.
+    #[inline]
     pub fn new(unique_bytes: u64) -> Filed {
         Filed {
             kind: Kind::New,

@@ -37,6 +37,8 @@ pub struct Ledger {
     last_loss: Option<Nanos>,
     recovery: Option<Recovery>,
     recent: VecDeque<Resent>,
+    /// How many of `recent` were not acknowledged yet.
+    unproven: u32,
     /// After a probe of a closed window, or a FIN: acknowledged up to here, nothing was missed.
     probe_end: u64,
     overflow: u64,
@@ -141,6 +143,7 @@ impl Ledger {
     /// Whether `entry`, from `start` on, is a copy of a segment in flight. A host that sends
     /// something again gives it another IPv4 identification, if it gives its segments different
     /// ones at all.
+    #[cold]
     pub fn is_copy(&self, start: u64, entry: &Entry) -> bool {
         let Ok(at) = self.sent.binary_search_by_key(&start, |sent| sent.start) else {
             return false;
@@ -161,7 +164,7 @@ impl Ledger {
     }
 
     /// Files the data segment `start..end` at its time, and says what it was.
-    #[inline]
+    #[inline(always)]
     pub fn data(&mut self, start: u64, end: u64, frame: u64, entry: &Entry, path: &Path) -> Filed {
         let filed = if start == self.next && end > start && !path.window_closed {
             self.append(start, end, frame, entry, path);
@@ -173,6 +176,7 @@ impl Ledger {
         filed
     }
 
+    #[cold]
     fn unusual(&mut self, start: u64, end: u64, frame: u64, entry: &Entry, path: &Path) -> Filed {
         let probe = |kind| Filed { kind, ..Filed::new(0) };
         if end - start <= 1 && start + 1 == self.next {
@@ -193,6 +197,7 @@ impl Ledger {
         self.again(start, end, frame, entry, path)
     }
 
+    #[inline(always)]
     fn append(&mut self, start: u64, end: u64, frame: u64, entry: &Entry, path: &Path) {
         if self.sent.is_empty() {
             self.last_progress = entry.ts;
@@ -382,7 +387,7 @@ impl Ledger {
     /// was sent before the segment that opened the hole carries no later timestamp than that.
     fn was_reordered(&self, opener: &Sent, entry: &Entry, path: &Path) -> bool {
         let late = entry.ts.since(opener.first);
-        let rtt = path.rtt_min.unwrap_or(Nanos::from_millis(4)).0;
+        let rtt = path.rtt.min.unwrap_or(Nanos::from_millis(4)).0;
         if entry.ip_id != 0 && opener.ip_id != 0 {
             let step = opener.ip_id.wrapping_sub(entry.ip_id);
             // Identifications that count upwards, one a packet or so, tell the order of sending.
@@ -416,9 +421,9 @@ impl Ledger {
         let idle = entry.ts.since(self.last_sent);
         let waited = previous.map_or(idle, |last| entry.ts.since(last));
         let stalled = entry.ts.since(self.last_progress);
-        let timer = Nanos(path.rto.0 * 8 / 10);
+        let timer = Nanos(path.rtt.rto().0 * 8 / 10);
         let in_recovery = self.recovery.filter(|recovery| start < recovery.point);
-        let srtt = path.srtt.unwrap_or(Nanos::from_millis(100));
+        let srtt = path.rtt.srtt.unwrap_or(Nanos::from_millis(100));
         let expired = waited >= timer && idle >= timer.min(stalled) && idle >= Nanos(timer.0 / 2);
         let (kind, rto_event) = match in_recovery {
             Some(Recovery { kind: Kind::Rto, .. }) => (Kind::Rto, expired),
@@ -436,7 +441,7 @@ impl Ledger {
     }
 
     fn is_loss_event(&mut self, now: Nanos, path: &Path) -> bool {
-        let apart = path.srtt.unwrap_or(Nanos::from_millis(100));
+        let apart = path.rtt.srtt.unwrap_or(Nanos::from_millis(100));
         let event = self.last_loss.is_none_or(|last| now.since(last) > apart);
         self.last_loss = Some(now);
         event
@@ -444,8 +449,10 @@ impl Ledger {
 
     fn resent(&mut self, start: u64, end: u64, _frame: u64, entry: &Entry) {
         if self.recent.len() >= MOST_RESENT {
-            self.recent.pop_front();
+            let oldest = self.recent.pop_front();
+            self.unproven -= u32::from(oldest.is_some_and(|resent| !resent.acked));
         }
+        self.unproven += 1;
         self.recent.push_back(Resent {
             start,
             end,

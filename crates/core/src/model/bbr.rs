@@ -57,7 +57,7 @@ impl Predict for Bbr {
             ("bdp_bytes", self.bottleneck_bps * self.rtt_min_ns / 8e9),
             ("inflight_bound_bps", self.inflight_bound_bps()),
             ("probe_rtt_share", self.version.probe_rtt_share(self.rtt_now_ns())),
-            ("loss_tolerance", self.version.loss_tolerance()),
+            ("tolerated_loss", self.version.loss_tolerance()),
         ]
     }
 }

@@ -7,7 +7,7 @@ model! {
     /// The payload that fits through the narrowest link beside its headers.
     "capacity" Capacity {
         formula: "capacity × MSS / (MSS + headers + frame)",
-        source: "RFC 6349 section 3.3.1 (bottleneck bandwidth and MTU), RFC 5136 section 2.3",
+        source: "RFC 6349 section 4.1.1 (maximum achievable TCP throughput)",
         conditions: [
             "the link is not shared, or `capacity_bps` is the share of this connection",
             "all segments are full",

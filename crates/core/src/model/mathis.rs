@@ -18,7 +18,7 @@ model! {
     "mathis" Mathis {
         formula: "MSS / RTT × C / √loss",
         source: "M. Mathis, J. Semke, J. Mahdavi, T. Ott: The Macroscopic Behavior of the TCP \
-            Congestion Avoidance Algorithm, ACM CCR 27(3), 1997, equation 3 and table 1",
+            Congestion Avoidance Algorithm, ACM CCR 27(3), 1997",
         conditions: [
             "Reno, in congestion avoidance, with recovery that needs no timeout (SACK)",
             "loss is that of events (a burst counts once), and below 2 %",
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn constants_are_those_of_table_1() {
+    fn constants_are_those_of_the_papers_table() {
         for (losses, packets_per_ack, constant) in [
             (Losses::Periodic, 1.0, 1.22),
             (Losses::Periodic, 2.0, 0.87),

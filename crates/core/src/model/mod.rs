@@ -8,7 +8,7 @@
 //! ```
 //! use tcpwhy_core::model::{Predict, mathis::Mathis};
 //! let reno = Mathis { rtt_ns: 100e6, loss: 1e-3, ..Mathis::default() };
-//! assert_eq!(reno.rate_bps().unwrap().round(), 4_486_523.0);
+//! assert_eq!(reno.rate_bps().unwrap().round(), 4_486_464.0);
 //! ```
 
 mod declare;
@@ -214,6 +214,18 @@ impl Model {
 }
 
 impl Domain {
+    /// The values that are allowed, in words.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Domain::Positive => "above 0",
+            Domain::Limit => "above 0, or infinite",
+            Domain::NotNegative => "0 or more",
+            Domain::Probability => "between 0 and 1",
+            Domain::Share => "from 0 to below 1",
+            Domain::Choice => "one of several words",
+        }
+    }
+
     fn check(self, parameter: &'static str, x: f64) -> Result<(), Outside> {
         let (within, reason) = match self {
             _ if x.is_nan() => (false, "is not known"),
@@ -222,7 +234,7 @@ impl Domain {
             Domain::NotNegative => (x >= 0.0 && x.is_finite(), "must be 0 or more"),
             Domain::Probability => (x > 0.0 && x < 1.0, "must lie between 0 and 1"),
             Domain::Share => ((0.0..1.0).contains(&x), "must lie from 0 to below 1"),
-            Domain::Choice => (true, "is not one of the choices"),
+            Domain::Choice => (true, ""),
         };
         if within { Ok(()) } else { Err(Outside { parameter, reason }) }
     }

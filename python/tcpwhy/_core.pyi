@@ -61,6 +61,7 @@ def analyze(
     min_packets: int | None = None,
     filter: str | None = None,
     flow: str | None = None,
+    frame: int | None = None,
     workers: int | None = None,
     compat_seed: bool = False,
 ) -> Stream: ...

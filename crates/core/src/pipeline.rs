@@ -78,6 +78,8 @@ pub struct Options {
     pub compat_seed: bool,
     /// Report only this flow: its `flow_id` in decimal, or its Community ID.
     pub flow: Option<String>,
+    /// Of the `segments` table, only the row of this frame, whichever flow it belongs to.
+    pub frame: Option<u64>,
     /// Flows held at the same time per worker; beyond it, the least valuable one is put out.
     pub max_flows: usize,
 }
@@ -91,6 +93,7 @@ impl Default for Options {
             min_packets: 300,
             compat_seed: false,
             flow: None,
+            frame: None,
             max_flows: 10_000_000,
         }
     }
@@ -380,6 +383,9 @@ impl Analysis {
     ) {
         let filed = flow.segment(frame, entry, sack, self.interval);
         self.counters.add(Counter::DuplicateFrames, u64::from(filed.duplicate));
+        if self.options.frame.is_some_and(|wanted| wanted != frame) {
+            return;
+        }
         let flow_id = self.flow_id(flow);
         if self.is_chosen(flow, flow_id) {
             let ends = report::ends(flow, flow_id, flow::handshake::side(entry));

@@ -1,6 +1,6 @@
 //! Acknowledgements: what they cover, what they measure, and what they prove.
 
-use super::{Acked, LARGEST_HOLE, Ledger};
+use super::{Acked, LARGEST_HOLE, Ledger, Rule};
 use crate::flow::entry::Entry;
 use crate::units::Nanos;
 
@@ -18,6 +18,7 @@ impl Ledger {
         let mut acked = Acked::default();
         if !sack.is_empty() {
             acked.spurious_bytes += self.selective(ack, sack);
+            acked.proof = (acked.spurious_bytes > 0).then_some(Rule::Dsack);
         }
         if ack > self.una {
             self.advance(ack, entry, tau, &mut acked);
@@ -76,7 +77,9 @@ impl Ledger {
             acked.next_sent = self.sent.front().map(|next| next.first);
         }
         if self.unproven > 0 {
-            acked.spurious_bytes += self.eifel(ack, entry, tau);
+            let spurious = self.eifel(ack, entry, tau);
+            acked.spurious_bytes += spurious;
+            acked.proof = acked.proof.or((spurious > 0).then_some(Rule::Eifel));
         }
         if self.recovery.is_some_and(|recovery| ack >= recovery.point) {
             self.recovery = None;

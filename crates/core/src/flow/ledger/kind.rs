@@ -1,5 +1,6 @@
 //! The words of the ledger: what it is told, and what it answers.
 
+use super::rule::Rule;
 use crate::flow::delay::Rtt;
 use crate::units::Nanos;
 
@@ -53,6 +54,8 @@ impl Kind {
 pub struct Filed {
     /// What it was.
     pub kind: Kind,
+    /// What decided that.
+    pub rule: Rule,
     /// Bytes seen for the first time.
     pub unique_bytes: u64,
     /// Bytes sent again, those of which the capture missed the first copy included.
@@ -89,6 +92,8 @@ pub struct Acked {
     pub missed_bytes: u64,
     /// Retransmitted bytes that it proves to have been unneeded.
     pub spurious_bytes: u64,
+    /// What proves that.
+    pub proof: Option<Rule>,
 }
 
 /// What the ledger has to know of the rest of the half.
@@ -108,6 +113,7 @@ impl Filed {
     pub fn new(unique_bytes: u64) -> Filed {
         Filed {
             kind: Kind::New,
+            rule: Rule::Above,
             unique_bytes,
             retransmitted_bytes: 0,
             found_bytes: 0,

@@ -1,6 +1,8 @@
 //! Counters of one run: every bound that bites and every frame that is not analysed is counted here
 //! and shown with the results.
 
+use crate::diagnosis::Confidence;
+
 /// Declares the counters once: the enum, the names of the `counters` table, and their meaning.
 macro_rules! counters {
     ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+) => {
@@ -63,6 +65,18 @@ counters! {
     PayloadBytes = "payload_bytes",
     /// Payload bytes of the halves with a verdict.
     BytesWithVerdict = "bytes_with_verdict",
+    /// Halves whose verdict has high confidence.
+    HalvesHigh = "halves_high_confidence",
+    /// Halves whose verdict has medium confidence.
+    HalvesMedium = "halves_medium_confidence",
+    /// Halves whose verdict has low confidence.
+    HalvesLow = "halves_low_confidence",
+    /// Payload bytes of the halves whose verdict has high confidence.
+    BytesHigh = "bytes_high_confidence",
+    /// Payload bytes of the halves whose verdict has medium confidence.
+    BytesMedium = "bytes_medium_confidence",
+    /// Payload bytes of the halves whose verdict has low confidence.
+    BytesLow = "bytes_low_confidence",
     /// Flows put out of a full flow table before their end.
     TableEvictions = "table_evictions",
     /// Segments whose record was dropped since a half had too many outstanding.
@@ -79,6 +93,26 @@ counters! {
     CaptureGaps = "capture_gaps",
     /// Packets that the kernel dropped before the capture saw them.
     KernelDrops = "kernel_drops",
+}
+
+impl Counter {
+    /// Counts the halves with a verdict of this confidence.
+    pub fn halves_of(confidence: Confidence) -> Counter {
+        match confidence {
+            Confidence::High => Counter::HalvesHigh,
+            Confidence::Medium => Counter::HalvesMedium,
+            Confidence::Low => Counter::HalvesLow,
+        }
+    }
+
+    /// Counts the payload bytes of such halves.
+    pub fn bytes_of(confidence: Confidence) -> Counter {
+        match confidence {
+            Confidence::High => Counter::BytesHigh,
+            Confidence::Medium => Counter::BytesMedium,
+            Confidence::Low => Counter::BytesLow,
+        }
+    }
 }
 
 /// One value per [`Counter`].

@@ -7,6 +7,7 @@
 pub mod counter;
 pub mod diagnosis;
 pub mod flow;
+pub mod judge;
 pub mod model;
 pub mod pipeline;
 pub mod record;

@@ -4,7 +4,8 @@ use crate::counter::{Counter, Counters};
 use crate::flow::entry::Entry;
 use crate::flow::table::Analyse;
 use crate::flow::{self, Flow};
-use crate::record::{self, Batches, FlowRow, IntervalRow, PeriodRow, SegmentRow};
+use crate::judge::Judge;
+use crate::record::{self, Batches, Ends, FlowRow, IntervalRow, PeriodRow, SegmentRow};
 use crate::report;
 use crate::units::{Nanos, Seq};
 use crate::wire::community::community_id;
@@ -158,7 +159,7 @@ impl Pipeline {
 struct Analysis {
     options: Options,
     wanted: Wanted,
-    /// Length of an interval; endless when nobody wants to see intervals.
+    /// Length of an interval.
     interval: Nanos,
     counters: Counters,
     tunnels: HashMap<u16, Arc<str>>,
@@ -226,11 +227,9 @@ impl Analyse for Analysis {
             let filed = flow.segment(frame, entry, sack, self.interval);
             self.counters.add(Counter::DuplicateFrames, u64::from(filed.duplicate));
         }
-        if self.wanted.intervals {
-            let side = flow::handshake::side(entry);
-            if flow.halves[side].stretch.as_ref().is_some_and(|s| !s.intervals.is_empty()) {
-                self.report_intervals(flow, side);
-            }
+        let side = flow::handshake::side(entry);
+        if flow.halves[side].stretch.as_ref().is_some_and(|s| !s.intervals.is_empty()) {
+            self.judge_intervals(flow, side);
         }
     }
 
@@ -262,7 +261,7 @@ impl Analysis {
                 periods: wants(Table::Periods),
                 segments: wants(Table::Segments),
             },
-            interval: if wants(Table::Intervals) { options.interval } else { Nanos::MAX },
+            interval: options.interval,
             options,
             counters: Counters::default(),
             tunnels: HashMap::new(),
@@ -300,13 +299,14 @@ impl Analysis {
         if flow.halves[side].totals.packets == 0 {
             return false;
         }
-        if self.wanted.intervals {
-            self.report_intervals(flow, side);
-        }
-        let capacity = flow.halves[side].capacity(self.options.min_packets);
-        let half = &mut flow.halves[side];
-        let (periods, verdict) = report::judge_half(half, capacity.as_ref(), &self.options);
-        let judged = verdict.limitation.is_some();
+        self.judge_intervals(flow, side);
+        let ends = report::ends(flow, flow_id, side);
+        let mut judge = judge_of(flow, side, ends, &self.options);
+        let rows = chosen && self.wanted.flows;
+        let verdicts = judge.whole(rows, chosen && self.wanted.periods);
+        let capacity = judge.capacity;
+        let half = &flow.halves[side];
+        let judged = verdicts.finding.is_some();
         let bytes = half.totals.payload_bytes;
         let count = |counters: &mut Counters, counter, yes, n| {
             counters.add(counter, if yes { n } else { 0 });
@@ -320,54 +320,38 @@ impl Analysis {
         self.counters.add(Counter::PeriodOverflow, joined);
         self.counters.add(Counter::SegmentsOutOfWindow, half.totals.out_of_window);
         self.counters.add(Counter::CaptureGaps, u64::from(half.totals.missed_bytes > 0));
-        if !chosen {
-            return judged;
+        if let Some(finding) = verdicts.finding {
+            self.counters.add(Counter::halves_of(finding.confidence), 1);
+            self.counters.add(Counter::bytes_of(finding.confidence), bytes);
         }
-        let ends = report::ends(flow, flow_id, side);
-        if self.wanted.periods {
-            for (period, verdict) in periods {
-                self.rows.periods.push(report::period_row(ends, &period, verdict));
-            }
+        for (period, verdict) in verdicts.periods {
+            self.rows.periods.push(report::period_row(ends, &period, verdict));
         }
-        if self.wanted.flows {
+        if rows {
             let tunnel = self.tunnels.get(&flow.key.tunnel).map(|name| name.to_string());
-            let row = report::flow_row(flow, ends, side, capacity.as_ref(), verdict, tunnel);
+            let whole = verdicts.whole;
+            let row = report::flow_row(flow, ends, side, capacity.as_ref(), whole, tunnel);
             self.rows.flows.push(row);
         }
         judged
     }
 
-    fn report_intervals(&mut self, flow: &mut Flow, side: usize) {
-        let flow_id = self.flow_id(flow);
+    /// Judges the intervals that have ended, and reports them where they are wanted.
+    fn judge_intervals(&mut self, flow: &mut Flow, side: usize) {
         let Some(stretch) = &mut flow.halves[side].stretch else { return };
         let intervals = std::mem::take(&mut stretch.intervals);
-        if !self.is_chosen(flow, flow_id) {
+        if intervals.is_empty() {
             return;
         }
+        let flow_id = self.flow_id(flow);
+        let rows = self.wanted.intervals && self.is_chosen(flow, flow_id);
         let ends = report::ends(flow, flow_id, side);
-        let position = flow.position(side);
-        let half = &mut flow.halves[side];
+        let mut judge = judge_of(flow, side, ends, &self.options);
         for interval in intervals {
-            let capacity = half.capacity(self.options.min_packets);
-            let capacity = capacity.as_ref();
-            let (kind, window) = (interval.kind, &interval.window);
-            let (mut verdict, _) = report::verdict_of(kind, window, half, capacity, &self.options);
-            let context = crate::diagnosis::facts::Context { position, inferred_rwnd: half.inferred_rwnd(), mss_option: half.mss.offered(), mss_bytes: half.mss.value(), headers_bytes: half.headers_len(), rtt_min: half.rtt.min, capacity_bps: capacity.and_then(|c| c.bps), window_scale: half.window_scale, handshake_seen: true, rwnd_max: half.totals.rwnd_max };
-            let facts = crate::diagnosis::facts::Facts::of(&interval.sums, &context);
-            let case = crate::diagnosis::Case { facts, context, policer: half.policer(), losses: half.loss_shape(), before: half.before };
-            verdict.evidence = Some(format!("{:?} Shape{:?} {:?}", facts, case.losses, case.policer));
-            if let Some(f) = crate::diagnosis::diagnose(&case) {
-                half.before = Some(f.cause);
-                verdict.cause = Some(f.cause.name());
-                verdict.limitation = Some(f.cause.limitation());
-                verdict.confidence = Some(f.confidence.name());
-                verdict.share_application = Some(f.shares.application);
-                verdict.share_receiver_window = Some(f.shares.receiver_window);
-                verdict.share_network = Some(f.shares.network);
-                verdict.share_recovery = Some(f.shares.recovery);
-            } else {verdict.limitation=None;}
-            let row = report::interval_row(ends, &interval, capacity, verdict);
-            self.rows.intervals.push(row);
+            if let Some(verdict) = judge.interval(&interval, rows) {
+                let capacity = judge.capacity.as_ref();
+                self.rows.intervals.push(report::interval_row(ends, &interval, capacity, verdict));
+            }
         }
     }
 
@@ -393,6 +377,14 @@ impl Analysis {
             self.rows.segments.push(row);
         }
     }
+}
+
+/// What is to judge the half of `side`.
+fn judge_of<'a>(flow: &'a mut Flow, side: usize, ends: Ends, options: &'a Options) -> Judge<'a> {
+    let position = flow.position(side);
+    let half = &mut flow.halves[side];
+    let capacity = half.capacity(options.min_packets);
+    Judge { half, ends, position, capacity, options }
 }
 
 /// How far timestamps of a capture run backwards in practice (several queues, a clock corrected by

@@ -2,20 +2,15 @@
 
 use crate::flow::capacity::Capacity;
 use crate::flow::entry::Entry;
-use crate::flow::half::Half;
 use crate::flow::ledger::Rule;
-use crate::flow::period::{self, MERGE_DROP, Period, PeriodKind};
+use crate::flow::period::Period;
 use crate::flow::stretch::Interval;
-use crate::flow::sums::Window;
 use crate::flow::{Filed, Flow, handshake};
-use crate::pipeline::Options;
 use crate::record::{
     Ends, FlowFacts, FlowRow, IntervalFacts, IntervalRow, PeriodFacts, PeriodRow, SegmentRow,
     Verdict,
 };
-use crate::score::{Evidence, Scores};
 use crate::units::{BitRate, Seq};
-use crate::verdict::{self, Limitation};
 use crate::wire::community::community_id;
 use crate::wire::flags;
 
@@ -33,56 +28,7 @@ pub fn ends(flow: &Flow, flow_id: u64, side: usize) -> Ends {
     }
 }
 
-/// A verdict for a stretch of a half, as columns.
-pub fn verdict_of(
-    kind: PeriodKind,
-    window: &Window,
-    half: &Half,
-    capacity: Option<&Capacity>,
-    options: &Options,
-) -> (Verdict, Option<Limitation>) {
-    let evidence = Evidence {
-        sums: &window.sums,
-        gaps: window.gaps.as_deref(),
-        capacity_bps: capacity.and_then(|capacity| capacity.bps),
-        mss_bytes: half.mss.value(),
-        headers_bytes: half.headers_len(),
-    };
-    let scores = Scores::of(&evidence);
-    let answer = verdict::siekkinen(kind, &scores);
-    let reason = match answer {
-        Err(reason) => Some(reason.to_owned()),
-        Ok(Limitation::Application) => None,
-        Ok(_) => no_capacity(capacity, options),
-    };
-    let name = answer.ok().map(Limitation::name);
-    let columns = Verdict {
-        dispersion_score: scores.dispersion,
-        retransmission_score: scores.retransmission,
-        rwnd_score: scores.rwnd,
-        rwnd_time_score: scores.rwnd_time,
-        burstiness_score: scores.burstiness,
-        burstiness_measured: scores.burstiness_measured,
-        burstiness_seed: scores.burstiness_seed.filter(|_| options.compat_seed),
-        retransmission_seed: half.seed.retransmission_score().filter(|_| options.compat_seed),
-        limitation_siekkinen: name,
-        limitation: name,
-        null_reason: reason,
-        ..Verdict::default()
-    };
-    (columns, answer.ok())
-}
-
-/// Why the capacity is not known, if so: then the tree began at its second test.
-fn no_capacity(capacity: Option<&Capacity>, options: &Options) -> Option<String> {
-    match capacity {
-        Some(capacity) if capacity.bps.is_some() => None,
-        Some(capacity) => Some(format!("no capacity, {}", capacity.method)),
-        None => Some(format!("no capacity, {} data packets or fewer", options.min_packets)),
-    }
-}
-
-/// The row of a half at its end. `periods` are the half's after Merge.
+/// The row of a half at its end.
 pub fn flow_row(
     flow: &Flow,
     ends: Ends,
@@ -192,44 +138,6 @@ pub fn period_row(ends: Ends, period: &Period, verdict: Verdict) -> PeriodRow {
         merged_periods: period.merged,
     };
     (ends, (facts, verdict))
-}
-
-/// The periods of a half after Merge, each with its verdict, and the verdict of the whole half: the
-/// limitation that held for the largest share of its time, with the scores of all its bulk
-/// transfer.
-pub fn judge_half(
-    half: &mut Half,
-    capacity: Option<&Capacity>,
-    options: &Options,
-) -> (Vec<(Period, Verdict)>, Verdict) {
-    let periods = half.stretch.as_mut().map(|stretch| std::mem::take(&mut stretch.periods));
-    let periods = period::merge(periods.unwrap_or_default(), MERGE_DROP);
-    let mut bulk = Window::default();
-    let mut time = [0i64; Limitation::ALL.len()];
-    let mut judged = Vec::with_capacity(periods.len());
-    for period in periods {
-        let mut window = period.window();
-        let (verdict, answer) = verdict_of(period.kind, &window, half, capacity, options);
-        if let Some(answer) = answer {
-            time[answer as usize] += period.end.since(period.start).0;
-        }
-        if period.kind == PeriodKind::Btp {
-            bulk.take(&mut window);
-        }
-        judged.push((period, verdict));
-    }
-    let whole_kind = if bulk.sums.data_packets > 0 { PeriodKind::Btp } else { PeriodKind::Stp };
-    let (mut whole, _) = verdict_of(whole_kind, &bulk, half, capacity, options);
-    let (longest, most) =
-        (0..time.len()).map(|i| (i, time[i])).max_by_key(|&(_, t)| t).expect("six");
-    let name = (most > 0).then(|| Limitation::ALL[longest].name());
-    (whole.limitation_siekkinen, whole.limitation) = (name, name);
-    whole.null_reason = match name {
-        None => whole.null_reason,
-        Some("application") => None,
-        Some(_) => no_capacity(capacity, options),
-    };
-    (judged, whole)
 }
 
 /// The row of a segment.

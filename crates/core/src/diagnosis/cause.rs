@@ -67,6 +67,11 @@ impl Cause {
         Cause::Recovery,
     ];
 
+    /// Whether it is what the network's time was spent on.
+    pub fn is_of_network(self) -> bool {
+        !matches!(self.limitation(), "application" | "receiver_window")
+    }
+
     /// Whether a link is full.
     pub fn is_bottleneck(self) -> bool {
         matches!(

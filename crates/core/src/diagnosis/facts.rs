@@ -21,8 +21,8 @@ pub struct Context {
     pub capacity_bps: Option<f64>,
     /// Shift of the receiver's window, and whether it is known from the handshake.
     pub window_scale: Option<u8>,
-    /// Whether the handshake was seen whole.
-    pub handshake_seen: bool,
+    /// Share of the bytes that the capture missed.
+    pub missed: f64,
     /// Where the observer stands, 0 at the data sender.
     pub position: Option<f64>,
     /// Largest receiver window in bytes.
@@ -52,6 +52,10 @@ pub struct Facts {
     pub raised: Option<f64>,
     /// Mean over least round-trip time.
     pub inflation: Option<f64>,
+    /// Data segments.
+    pub packets: u64,
+    /// Payload bytes counted once.
+    pub unique_bytes: u64,
     /// Loss episodes.
     pub losses: u64,
     /// Bytes sent again without need not counted, over bytes sent.
@@ -142,6 +146,8 @@ impl Facts {
                 .rtt_min
                 .filter(|least| least.0 > 0 && signs.rtt_samples > 0)
                 .map(|least| signs.rtt_sum as f64 / f64::from(signs.rtt_samples) / least.0 as f64),
+            packets: sums.data_packets,
+            unique_bytes: sums.unique_bytes,
             losses: sums.loss_events,
             loss_ratio: if sums.payload_bytes > 0 {
                 lost as f64 / sums.payload_bytes as f64
@@ -195,6 +201,19 @@ impl Facts {
             timeouts: signs.timeouts,
             window_sway: sums.rwnd_min.zip(sums.rwnd_mean()).map(|(least, mean)| least as f64 / mean),
         }
+    }
+
+    /// Goodput over the time accounted for, in bit/s.
+    pub fn rate_bps(&self) -> Option<f64> {
+        (self.span_s > 0.0).then(|| self.unique_bytes as f64 * 8.0 / self.span_s)
+    }
+
+    /// Whether a queue stood: round-trip times half above the least one, and by 5 ms (ALGORITHMS
+    /// 7.0, `rtt_inflation_th`).
+    pub fn bufferbloat(&self, context: &Context) -> Option<bool> {
+        let (inflation, least) = (self.inflation?, context.rtt_min?);
+        let excess_ns = (inflation - 1.0) * least.0 as f64;
+        Some(inflation >= threshold::INFLATED && excess_ns >= threshold::INFLATED_NS)
     }
 
     /// Whether something queued, not only the half's own bursts.

@@ -4,15 +4,21 @@
 //! the network's. What the network's time was spent on is told apart by queueing, losses and the
 //! shape of the flight ([`network`]).
 
-pub mod cause;
-pub mod facts;
 mod application;
+pub mod cause;
+pub mod evidence;
+pub mod facts;
+pub mod headroom;
 mod network;
 mod receiver;
+pub mod remedy;
+pub mod tally;
 pub mod threshold;
+pub mod words;
 
 pub use cause::{Cause, Confidence};
 pub use facts::{Context, Facts};
+pub use network::loss_cause;
 
 use crate::flow::losses::Shape;
 use crate::flow::policer::Policer;
@@ -37,6 +43,8 @@ pub struct Case {
 pub struct Finding {
     /// What limited it.
     pub cause: Cause,
+    /// Another cause that limited it as much: then the limitation is `mixed`.
+    pub rival: Option<Cause>,
     /// How sure that is.
     pub confidence: Confidence,
     /// Shares of the time.
@@ -56,28 +64,79 @@ pub struct Shares {
     pub recovery: f64,
 }
 
+impl Shares {
+    /// Adds `other`, weighted.
+    pub fn add(&mut self, other: &Shares, weight: f64) {
+        self.application += other.application * weight;
+        self.receiver_window += other.receiver_window * weight;
+        self.network += other.network * weight;
+        self.recovery += other.recovery * weight;
+    }
+
+    /// All of it times `factor`.
+    pub fn scaled(&self, factor: f64) -> Shares {
+        let mut scaled = Shares::default();
+        scaled.add(self, factor);
+        scaled
+    }
+}
+
 /// What limited the stretch. `None` when it shows nothing at all.
 pub fn diagnose(case: &Case) -> Option<Finding> {
     let facts = &case.facts;
     if facts.span_s <= 0.0 {
         return None;
     }
-    let idle = facts.idle + facts.dry;
     let paced = application::is_paced(case);
-    let application = idle + if paced { facts.unused } else { 0.0 };
+    let unused = |mine: bool| if mine { facts.unused } else { 0.0 };
     let shares = Shares {
-        application,
+        application: facts.idle + facts.dry + unused(paced),
         receiver_window: facts.receiver,
-        network: facts.network + if paced { 0.0 } else { facts.unused },
+        network: facts.network + unused(!paced),
         recovery: facts.recovery,
     };
-    let network = shares.network + shares.recovery;
-    let (cause, confidence) = if application >= facts.receiver && application >= network {
-        application::cause(case)
-    } else if facts.receiver >= network {
-        receiver::cause(case)
-    } else {
-        network::cause(case)
-    };
-    Some(Finding { cause, confidence, shares })
+    let mut rivals: [(f64, Test); 3] = [
+        (shares.application, application::cause),
+        (shares.receiver_window, receiver::cause),
+        (shares.network + shares.recovery, network::cause),
+    ];
+    rivals.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let [(most, first), (next, second), _] = rivals;
+    let (cause, mut confidence) = first(case);
+    let mut rival = None;
+    if most - next < threshold::CLEAR_LEAD {
+        confidence = Confidence::Low;
+        rival = Some(second(case).0).filter(|rival| rival.limitation() != cause.limitation());
+    } else if most < threshold::CLEAR_SHARE {
+        confidence = confidence.less();
+    }
+    Some(confirm(case, Finding { cause, rival, confidence, shares }))
+}
+
+/// Which cause, given that the time was of this kind, and how sure.
+type Test = fn(&Case) -> (Cause, Confidence);
+
+/// Lowers the confidence where the capture does not allow more, and moves the shares of a cause
+/// that only the shape of the flight told.
+fn confirm(case: &Case, mut finding: Finding) -> Finding {
+    let (facts, context) = (&case.facts, &case.context);
+    let blind = context.position.is_none() || context.missed > threshold::MISSED;
+    if blind {
+        finding.confidence = finding.confidence.less();
+    }
+    if finding.cause.is_of_network() && facts.rounds < threshold::SHAPED_ROUNDS {
+        finding.confidence = finding.confidence.less();
+    }
+    let shares = &mut finding.shares;
+    match finding.cause.limitation() {
+        "receiver_window" if shares.network > shares.receiver_window => {
+            (shares.receiver_window, shares.network) =
+                (shares.receiver_window + shares.network, 0.0);
+        }
+        "application" if shares.network > shares.application => {
+            (shares.application, shares.network) = (shares.application + shares.network, 0.0);
+        }
+        _ => {}
+    }
+    finding
 }

@@ -82,11 +82,8 @@ fn losses(case: &Case) -> (Cause, Confidence) {
     if let Some(before) = case.before.filter(|before| facts.losses == 0 && goes_on(*before)) {
         return (before, Confidence::Medium);
     }
-    if case.policer.is_some() {
-        return (Cause::Policer, Confidence::High);
-    }
-    if let Some(shape) = case.losses {
-        return of_shape(&shape);
+    if let Some(cause) = loss_cause(case) {
+        return cause;
     }
     if facts.loss_ratio >= threshold::LOSS_HEAVY {
         return (Cause::Policer, Confidence::Low);
@@ -97,7 +94,15 @@ fn losses(case: &Case) -> (Cause, Confidence) {
     (Cause::RandomLoss, Confidence::Medium)
 }
 
-/// What losses without a queue come from, by how they lie.
+/// What losses without a queue come from, as far as enough of them were seen.
+pub fn loss_cause(case: &Case) -> Option<(Cause, Confidence)> {
+    match case.policer {
+        Some(_) => Some((Cause::Policer, Confidence::High)),
+        None => case.losses.as_ref().map(of_shape),
+    }
+}
+
+/// The same by how they lie.
 fn of_shape(shape: &Shape) -> (Cause, Confidence) {
     let tolerance = 1.0 / f64::from(shape.losses).sqrt();
     if shape.high >= threshold::LOSS_HIGH && shape.ratio < threshold::LOSS_HEAVY {

@@ -69,3 +69,15 @@ pub const PUSHED: f64 = 4.0;
 pub const WITHOUT_DATA: f64 = 0.2;
 /// Load below which the repair of a loss crawls: one segment a round trip (NewReno) or after timers.
 pub const CRAWL: f64 = 0.15;
+/// Lead of a share over the next below which both count as the limit.
+pub const CLEAR_LEAD: f64 = 0.04;
+/// Share of the time from which its owner is clear.
+pub const CLEAR_SHARE: f64 = 0.6;
+/// Share of the bytes that the capture missed from which nothing is certain (ALGORITHMS 7.8: 1 %).
+pub const MISSED: f64 = 0.01;
+/// Rounds below which the network's time has no shape.
+pub const SHAPED_ROUNDS: u32 = 4;
+/// Mean over least round-trip time from which a queue stands, and the excess in ns.
+pub const INFLATED: f64 = 1.5;
+/// See [`INFLATED`].
+pub const INFLATED_NS: f64 = 5e6;

@@ -17,6 +17,7 @@ use super::signs::is_queued;
 use super::seed::SeedCount;
 use super::stretch::{Now, Stretch};
 use super::view::{Known, SenderView};
+use crate::diagnosis::tally::Tally;
 use crate::units::{Nanos, Seq, Unwrap};
 use crate::wire::flags;
 
@@ -33,8 +34,8 @@ pub struct Half {
     pub stretch: Option<Box<Stretch>>,
     /// Shift of the receiver's window; `None` while it is unknown.
     pub window_scale: Option<u8>,
-    /// What its last stretch was limited by.
-    pub before: Option<crate::diagnosis::Cause>,
+    /// What it was limited by so far.
+    pub tally: Tally,
     /// The published prototype's count of retransmissions.
     pub seed: SeedCount,
     unwrap: Option<Unwrap>,

@@ -1,0 +1,275 @@
+//! The numbers that decided, as a sentence.
+
+use super::words::{bytes, count, grouped, percent, rate, seconds, time};
+use super::{Case, Cause, Finding};
+
+/// One sentence with the numbers behind a finding.
+pub fn sentence(case: &Case, finding: &Finding) -> String {
+    if let Some(rival) = finding.rival {
+        return format!(
+            "{}; nearly as much speaks for {}: {}",
+            of_cause(case, finding.cause, finding),
+            rival.name(),
+            of_cause(case, rival, finding)
+        );
+    }
+    of_cause(case, finding.cause, finding)
+}
+
+fn of_cause(case: &Case, cause: Cause, finding: &Finding) -> String {
+    let parts = match cause {
+        Cause::ApplicationIdle | Cause::ApplicationPaced | Cause::ApplicationSmallWrites => {
+            application(case, cause, finding)
+        }
+        Cause::ReceiverBuffer | Cause::ReceiverSlowReader | Cause::ReceiverNoScaling => {
+            receiver(case, cause)
+        }
+        Cause::SenderBuffer | Cause::SenderClamp | Cause::SenderUndetermined => sender(case, cause),
+        Cause::UnsharedQueue
+        | Cause::UnsharedLoss
+        | Cause::SharedLoss
+        | Cause::SharedQueue
+        | Cause::SharedEcn => bottleneck(case),
+        Cause::Policer => policer(case),
+        Cause::RandomLoss => random_loss(case),
+        Cause::SlowStart | Cause::CongestionAvoidance => growth(case, cause),
+        Cause::Recovery => recovery(case),
+    };
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
+fn application(case: &Case, cause: Cause, finding: &Finding) -> Vec<String> {
+    let facts = &case.facts;
+    if facts.span_s <= 0.0 {
+        let sent = format!("sent all it had, {}, in one go", bytes(facts.unique_bytes as f64));
+        return vec![sent, "nothing was waited for".to_owned()];
+    }
+    let share = percent(finding.shares.application);
+    let first = match cause {
+        Cause::ApplicationPaced => {
+            format!("room that acknowledgements had made was left unused for {share} of the time")
+        }
+        _ => format!("nothing to send for {share} of {}", seconds(facts.span_s)),
+    };
+    let pauses = match facts.pause_s {
+        Some(pause) => format!("pauses of typically {}", seconds(pause)),
+        None => String::new(),
+    };
+    let small = match cause {
+        Cause::ApplicationSmallWrites => {
+            format!("{} of {} small", percent(facts.smalls), count(facts.packets, "segment"))
+        }
+        _ => String::new(),
+    };
+    let answers = match facts.answers >= 0.5 {
+        true => "after each of them the other side had asked for more".to_owned(),
+        false => String::new(),
+    };
+    vec![first, small, pauses, answers, quiet(case)]
+}
+
+fn receiver(case: &Case, cause: Cause) -> Vec<String> {
+    let (facts, context) = (&case.facts, &case.context);
+    let window = match (context.rwnd_max, context.inferred_rwnd) {
+        (Some(window), _) => format!("the {} window", bytes(window as f64)),
+        (None, Some(window)) => format!("the {} window (scale inferred)", bytes(window as f64)),
+        _ => "the window".to_owned(),
+    };
+    let first = match cause {
+        Cause::ReceiverSlowReader => format!(
+            "the receiver's window held the sender back for {} of {}",
+            percent(facts.receiver),
+            seconds(facts.span_s)
+        ),
+        _ => format!(
+            "flight reached {window} in {} of {}",
+            percent(facts.at_edge.max(facts.inferred_fullness.unwrap_or(0.0).min(1.0))),
+            count(facts.packets, "segment")
+        ),
+    };
+    let closed = match facts.closures {
+        0 if cause == Cause::ReceiverSlowReader => {
+            let sway = facts.window_sway.unwrap_or(0.0);
+            format!("the window shrank to {} of its mean", percent(sway))
+        }
+        0 => String::new(),
+        closures => format!("it closed {}", times(closures)),
+    };
+    let unscaled = match cause {
+        Cause::ReceiverNoScaling => "window scaling is off".to_owned(),
+        _ => String::new(),
+    };
+    vec![first, closed, unscaled, quiet(case)]
+}
+
+fn sender(case: &Case, cause: Cause) -> Vec<String> {
+    let facts = &case.facts;
+    let flat = format!(
+        "flight stayed at {:.0} segments (± {}) for {}",
+        facts.flight_segments,
+        percent(facts.flight_variation.unwrap_or(0.0)),
+        count(u64::from(facts.rounds), "round trip")
+    );
+    let below = match facts.fullness {
+        Some(fullness) => format!("{} of the receiver's window", percent(fullness)),
+        None => String::new(),
+    };
+    let pushed = match cause {
+        Cause::SenderBuffer => {
+            format!("{} of the segments emptied the send buffer (PSH)", percent(facts.pushes))
+        }
+        _ => String::new(),
+    };
+    vec![flat, below, pushed, quiet(case)]
+}
+
+fn bottleneck(case: &Case) -> Vec<String> {
+    let facts = &case.facts;
+    let marks = match facts.marks {
+        0 => String::new(),
+        marks => count(u64::from(marks), "ECN mark or echo").replace("echos", "echoes"),
+    };
+    let share = match (facts.queued_rate_bps, case.context.capacity_bps, facts.utilisation) {
+        (Some(delivered), Some(capacity), Some(utilisation)) => format!(
+            "{} delivered while it queued, {} of the capacity of {}",
+            rate(delivered),
+            percent(utilisation),
+            rate(capacity)
+        ),
+        (Some(delivered), ..) => format!(
+            "{} delivered while it queued, varying by {}; capacity unknown",
+            rate(delivered),
+            percent(facts.queued_rate_variation.unwrap_or(0.0))
+        ),
+        (None, Some(capacity), _) => match facts.load {
+            Some(load) => format!("sent {} of the capacity of {}", percent(load), rate(capacity)),
+            None => String::new(),
+        },
+        _ => String::new(),
+    };
+    vec![queue(case), share, marks, losses(case)]
+}
+
+fn policer(case: &Case) -> Vec<String> {
+    let facts = &case.facts;
+    let fit = match (case.policer, case.losses) {
+        (Some(policer), _) => format!(
+            "{} fit a token bucket filled at {}",
+            count(u64::from(policer.losses), "loss").replace("losss", "losses"),
+            rate(policer.rate_bps)
+        ),
+        (None, Some(shape)) => format!(
+            "losses follow the load: {} of the segments lost, {:.2} times the mean flight when they \
+             were sent, gaps between them varying by {:.1}",
+            percent(shape.ratio),
+            shape.flight,
+            shape.variation
+        ),
+        _ => format!("{} of the bytes were lost", percent(facts.loss_ratio)),
+    };
+    vec![fit, format!("{}: drops without a queue", inflation(case))]
+}
+
+fn random_loss(case: &Case) -> Vec<String> {
+    let pattern = match case.losses {
+        Some(shape) => format!(
+            "{} of the segments lost whatever was in flight ({:.2} times the mean), gaps between \
+             them varying by {:.2} (1 is chance)",
+            percent(shape.ratio),
+            shape.flight,
+            shape.variation
+        ),
+        None => losses(case),
+    };
+    vec![pattern, inflation(case)]
+}
+
+fn growth(case: &Case, cause: Cause) -> Vec<String> {
+    let facts = &case.facts;
+    let rounds = count(u64::from(facts.rounds), "round trip");
+    let grew = match cause {
+        Cause::SlowStart => {
+            format!("flight grew by a quarter or more in {} of {rounds}", percent(facts.leaping))
+        }
+        _ => format!("flight grew in {} of {rounds}", percent(facts.growing)),
+    };
+    vec![grew, quiet(case)]
+}
+
+fn recovery(case: &Case) -> Vec<String> {
+    let facts = &case.facts;
+    let first = format!(
+        "{} of {} in loss recovery",
+        percent(facts.recovery),
+        seconds(facts.span_s)
+    );
+    let needless = match facts.genuine < 0.5 {
+        true => format!(
+            "{} of what was sent again had not been lost",
+            percent(1.0 - facts.genuine)
+        ),
+        false => losses(case),
+    };
+    vec![first, needless]
+}
+
+/// What speaks against the network where something else is to blame.
+fn quiet(case: &Case) -> String {
+    match case.facts.losses {
+        0 => format!("{}, no loss", inflation(case)),
+        _ => format!("{}, {}", inflation(case), losses(case)),
+    }
+}
+
+fn queue(case: &Case) -> String {
+    let facts = &case.facts;
+    match (facts.raised, facts.inflation) {
+        (Some(raised), Some(inflation)) => format!(
+            "RTT {:.1} times its minimum{}, raised in {} of the samples",
+            inflation,
+            least_rtt(case),
+            percent(raised)
+        ),
+        _ => "queue not seen from here".to_owned(),
+    }
+}
+
+fn inflation(case: &Case) -> String {
+    match case.facts.inflation {
+        Some(inflation) if inflation < 1.15 => format!("RTT at its minimum{}", least_rtt(case)),
+        Some(inflation) => format!("RTT {inflation:.1} times its minimum{}", least_rtt(case)),
+        None => match case.context.rtt_min {
+            Some(least) => format!("RTT from {}", time(least)),
+            None => "RTT unknown".to_owned(),
+        },
+    }
+}
+
+fn least_rtt(case: &Case) -> String {
+    case.context.rtt_min.map_or(String::new(), |least| format!(" of {}", time(least)))
+}
+
+fn losses(case: &Case) -> String {
+    let facts = &case.facts;
+    if facts.losses == 0 {
+        return "no loss".to_owned();
+    }
+    let timeouts = match facts.timeouts {
+        0 => String::new(),
+        timeouts => format!(" and {}", count(u64::from(timeouts), "timeout")),
+    };
+    format!(
+        "{} in {} segments{timeouts}, {} of the bytes",
+        count(facts.losses, "loss episode"),
+        grouped(facts.packets),
+        percent(facts.loss_ratio)
+    )
+}
+
+fn times(number: u32) -> String {
+    match number {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        _ => format!("{number} times"),
+    }
+}

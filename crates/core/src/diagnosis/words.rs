@@ -1,0 +1,87 @@
+//! Numbers as people read them.
+
+use crate::units::Nanos;
+
+/// A rate: `9.56 Mbit/s`.
+pub fn rate(bps: f64) -> String {
+    let units = [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")];
+    scaled(bps, &units, "bit/s")
+}
+
+/// A time: `40.3 ms`.
+pub fn time(time: Nanos) -> String {
+    let units = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")];
+    scaled(time.0 as f64, &units, "ns")
+}
+
+/// A time in seconds.
+pub fn seconds(s: f64) -> String {
+    time(Nanos((s * 1e9) as i64))
+}
+
+/// A number of bytes: `65,535 bytes`, `6.2 MiB`.
+pub fn bytes(bytes: f64) -> String {
+    if bytes < 1024.0 * 1024.0 {
+        return format!("{} bytes", grouped(bytes as u64));
+    }
+    let units = [(1024f64.powi(3), "GiB"), (1024f64.powi(2), "MiB")];
+    scaled(bytes, &units, "bytes")
+}
+
+/// A share: `97 %`.
+pub fn percent(share: f64) -> String {
+    match share * 100.0 {
+        percent if percent > 0.0 && percent < 0.995 => format!("{percent:.2} %"),
+        percent if percent < 9.95 => format!("{percent:.1} %"),
+        percent => format!("{percent:.0} %"),
+    }
+}
+
+/// A count with its noun: `1 loss episode`, `2 loss episodes`.
+pub fn count(number: u64, noun: &str) -> String {
+    match number {
+        0 => format!("no {noun}"),
+        1 => format!("1 {noun}"),
+        _ => format!("{} {noun}s", grouped(number)),
+    }
+}
+
+/// Digits in groups of three.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+fn scaled(value: f64, units: &[(f64, &str)], least: &str) -> String {
+    let (scale, unit) =
+        units.iter().copied().find(|(scale, _)| value >= *scale).unwrap_or((1.0, least));
+    let value = value / scale;
+    let digits = if value >= 99.95 { 0 } else if value >= 9.995 { 1 } else { 2 };
+    format!("{value:.digits$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_digits_and_a_unit() {
+        assert_eq!(rate(9.5637e6), "9.56 Mbit/s");
+        assert_eq!(rate(123.0), "123 bit/s");
+        assert_eq!(time(Nanos(40_312_000)), "40.3 ms");
+        assert_eq!(seconds(0.1), "100 ms");
+        assert_eq!(bytes(65_535.0), "65,535 bytes");
+        assert_eq!(bytes(16.0 * 1024.0 * 1024.0), "16.0 MiB");
+        assert_eq!(percent(0.9712), "97 %");
+        assert_eq!(percent(0.0023), "0.23 %");
+        assert_eq!(count(2_340, "segment"), "2,340 segments");
+        assert_eq!(count(0, "loss"), "no loss");
+    }
+}

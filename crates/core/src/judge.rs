@@ -1,0 +1,234 @@
+//! From the facts of a half to its verdicts: the paper's tree and the refined diagnosis, stretch by
+//! stretch and for the whole.
+
+use crate::diagnosis::{
+    Case, Cause, Confidence, Context, Facts, Finding, Shares, diagnose, evidence, headroom, loss_cause, remedy,
+};
+use crate::flow::capacity::Capacity;
+use crate::flow::half::Half;
+use crate::flow::period::{self, MERGE_DROP, Period, PeriodKind};
+use crate::flow::stretch::Interval;
+use crate::flow::sums::{Sums, Window};
+use crate::pipeline::Options;
+use crate::record::{Ends, Verdict};
+use crate::score::{Evidence, Scores};
+use crate::verdict::{self, Limitation};
+
+/// A half to be judged, with what is known of the flow around it.
+pub struct Judge<'a> {
+    /// The half.
+    pub half: &'a mut Half,
+    /// Who sends to whom.
+    pub ends: Ends,
+    /// Where the observer stands, 0 at the data sender.
+    pub position: Option<f64>,
+    /// What the path can carry.
+    pub capacity: Option<Capacity>,
+    /// What the run is to compute.
+    pub options: &'a Options,
+}
+
+/// The verdict of a whole half, and of its periods if they are wanted.
+pub struct Judged {
+    /// The half's.
+    pub whole: Verdict,
+    /// Periods after Merge, each with its verdict.
+    pub periods: Vec<(Period, Verdict)>,
+    /// The refined finding; `None` for a half without data.
+    pub finding: Option<Finding>,
+}
+
+impl Judge<'_> {
+    /// Judges the next interval, and says what to report of it if `rows` are wanted.
+    pub fn interval(&mut self, interval: &Interval, rows: bool) -> Option<Verdict> {
+        let case = self.case(&interval.sums, self.half.tally.before());
+        let length = interval.end.since(interval.start);
+        let finding = diagnose(&case).map(|finding| self.half.tally.settle(finding, length));
+        if !rows {
+            return None;
+        }
+        let (mut columns, _) = self.paper(interval.kind, &interval.window);
+        self.refine(&mut columns, &case, finding.as_ref());
+        Some(columns)
+    }
+
+    /// Judges the periods and the whole: the limitation that held for the largest share of the
+    /// time, with the scores of all bulk transfer. Prose only if `rows` are wanted.
+    pub fn whole(&mut self, rows: bool, period_rows: bool) -> Judged {
+        let periods = self.half.stretch.as_mut().map(|s| std::mem::take(&mut s.periods));
+        let periods = period::merge(periods.unwrap_or_default(), MERGE_DROP);
+        let mut sums = Sums::default();
+        periods.iter().for_each(|period| sums.merge(&period.sums));
+        let case = self.case(&sums, None);
+        let finding = self.longest(&case);
+        let paper = self.paper_of_periods(&periods);
+        let mut whole = paper;
+        if rows {
+            self.refine(&mut whole, &case, finding.as_ref());
+        } else {
+            whole.limitation = finding.map(|finding| limitation(&finding));
+        }
+        let before = finding.map(|finding| finding.cause);
+        let judged = match period_rows {
+            true => periods.into_iter().map(|period| self.period(period, before)).collect(),
+            false => Vec::new(),
+        };
+        Judged { whole, periods: judged, finding }
+    }
+
+    fn period(&mut self, period: Period, before: Option<Cause>) -> (Period, Verdict) {
+        let window = period.window();
+        let (mut columns, _) = self.paper(period.kind, &window);
+        let case = self.case(&period.sums, before);
+        let finding = diagnose(&case).or_else(|| Some(at_once(&case)));
+        self.refine(&mut columns, &case, finding.as_ref());
+        (period, columns)
+    }
+
+    /// The finding for the whole half. What its losses are like is known best at its end.
+    fn longest(&self, case: &Case) -> Option<Finding> {
+        let Some(mut longest) = self.half.tally.longest() else {
+            return (self.half.totals.payload_bytes > 0).then(|| at_once(case));
+        };
+        if matches!(longest.cause, Cause::Policer | Cause::RandomLoss)
+            && let Some((cause, confidence)) = loss_cause(case)
+        {
+            (longest.cause, longest.confidence) = (cause, confidence);
+        }
+        Some(longest)
+    }
+
+    fn case(&mut self, sums: &Sums, before: Option<Cause>) -> Case {
+        let half = &mut *self.half;
+        let missed = half.totals.missed_bytes as f64 / half.totals.unique_bytes.max(1) as f64;
+        let context = Context {
+            mss_bytes: half.mss.value(),
+            headers_bytes: half.headers_len(),
+            mss_option: half.mss.offered(),
+            rtt_min: half.rtt.min,
+            capacity_bps: self.capacity.as_ref().and_then(|capacity| capacity.bps),
+            window_scale: half.window_scale,
+            missed,
+            position: self.position,
+            rwnd_max: half.totals.rwnd_max,
+            inferred_rwnd: half.inferred_rwnd(),
+        };
+        let facts = Facts::of(sums, &context);
+        Case { facts, context, policer: half.policer(), losses: half.loss_shape(), before }
+    }
+
+    fn refine(&self, columns: &mut Verdict, case: &Case, finding: Option<&Finding>) {
+        let Some(finding) = finding else {
+            columns.null_reason.get_or_insert_with(|| "no data was sent".to_owned());
+            return;
+        };
+        columns.limitation = Some(limitation(finding));
+        columns.cause = finding.rival.is_none().then(|| finding.cause.name());
+        columns.confidence = Some(finding.confidence.name());
+        columns.bufferbloat = case.facts.bufferbloat(&case.context);
+        let shares = Some(finding.shares).filter(|shares| *shares != Shares::default());
+        columns.share_application = shares.map(|shares| shares.application);
+        columns.share_receiver_window = shares.map(|shares| shares.receiver_window);
+        columns.share_network = shares.map(|shares| shares.network);
+        columns.share_recovery = shares.map(|shares| shares.recovery);
+        let now_bps = case.facts.rate_bps().unwrap_or(0.0);
+        let headroom = headroom::predict(case, finding.cause, now_bps);
+        columns.headroom_bps = headroom.map(|headroom| headroom.bps);
+        columns.next_limitation = headroom.map(|headroom| headroom.next);
+        columns.evidence = Some(evidence::sentence(case, finding));
+        let (src, dst) = (self.ends.src, self.ends.dst);
+        columns.remedy =
+            Some(remedy::advice(case, finding.cause, headroom.as_ref(), src, dst));
+    }
+
+    /// The paper's verdict for a stretch, as columns.
+    fn paper(&self, kind: PeriodKind, window: &Window) -> (Verdict, Option<Limitation>) {
+        let half = &*self.half;
+        let evidence = Evidence {
+            sums: &window.sums,
+            gaps: window.gaps.as_deref(),
+            capacity_bps: self.capacity.as_ref().and_then(|capacity| capacity.bps),
+            mss_bytes: half.mss.value(),
+            headers_bytes: half.headers_len(),
+        };
+        let scores = Scores::of(&evidence);
+        let answer = verdict::siekkinen(kind, &scores);
+        let reason = match answer {
+            Err(reason) => Some(reason.to_owned()),
+            Ok(Limitation::Application) => None,
+            Ok(_) => self.no_capacity(),
+        };
+        let compat_seed = self.options.compat_seed;
+        let columns = Verdict {
+            dispersion_score: scores.dispersion,
+            retransmission_score: scores.retransmission,
+            rwnd_score: scores.rwnd,
+            rwnd_time_score: scores.rwnd_time,
+            burstiness_score: scores.burstiness,
+            burstiness_measured: scores.burstiness_measured,
+            burstiness_seed: scores.burstiness_seed.filter(|_| compat_seed),
+            retransmission_seed: half.seed.retransmission_score().filter(|_| compat_seed),
+            limitation_siekkinen: answer.ok().map(Limitation::name),
+            null_reason: reason,
+            ..Verdict::default()
+        };
+        (columns, answer.ok())
+    }
+
+    /// The paper's verdict of the half: what held for the largest share of its periods' time.
+    fn paper_of_periods(&self, periods: &[Period]) -> Verdict {
+        let mut bulk = Window::default();
+        let mut time = [0i64; Limitation::ALL.len()];
+        for period in periods {
+            let mut window = period.window();
+            if let (_, Some(answer)) = self.paper(period.kind, &window) {
+                time[answer as usize] += period.end.since(period.start).0;
+            }
+            if period.kind == PeriodKind::Btp {
+                bulk.take(&mut window);
+            }
+        }
+        let kind = if bulk.sums.data_packets > 0 { PeriodKind::Btp } else { PeriodKind::Stp };
+        let (mut whole, _) = self.paper(kind, &bulk);
+        let (longest, most) =
+            (0..time.len()).map(|i| (i, time[i])).max_by_key(|&(_, t)| t).expect("six");
+        let name = (most > 0).then(|| Limitation::ALL[longest].name());
+        whole.limitation_siekkinen = name;
+        whole.null_reason = match name {
+            None => whole.null_reason,
+            Some("application") => None,
+            Some(_) => self.no_capacity(),
+        };
+        whole
+    }
+
+    /// Why the capacity is not known, if so: then the tree began at its second test.
+    fn no_capacity(&self) -> Option<String> {
+        match &self.capacity {
+            Some(capacity) if capacity.bps.is_some() => None,
+            Some(capacity) => Some(format!("no capacity, {}", capacity.method)),
+            None => {
+                let most = self.options.min_packets;
+                Some(format!("no capacity, {most} data packets or fewer"))
+            }
+        }
+    }
+}
+
+/// The word in the column `limitation`.
+fn limitation(finding: &Finding) -> &'static str {
+    match finding.rival {
+        Some(_) => "mixed",
+        None => finding.cause.limitation(),
+    }
+}
+
+/// A half that sent all it had at once and waited for nothing: there was no more to send.
+fn at_once(case: &Case) -> Finding {
+    let fits = case.facts.packets <= INITIAL_WINDOW;
+    let confidence = if fits { Confidence::Medium } else { Confidence::Low };
+    Finding { cause: Cause::ApplicationIdle, rival: None, confidence, shares: Shares::default() }
+}
+
+/// Segments of an initial window (RFC 6928).
+const INITIAL_WINDOW: u64 = 10;

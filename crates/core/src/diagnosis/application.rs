@@ -16,6 +16,9 @@ pub fn is_paced(case: &Case) -> bool {
         Some(_) => facts.is_queued(),
         None => case.before.is_some_and(Cause::is_bottleneck),
     };
+    if facts.is_queued() && facts.load.is_some_and(|load| load >= threshold::LOADED) {
+        return false;
+    }
     let known = facts.idle + facts.dry >= threshold::WITHOUT_DATA;
     match blurred {
         true if !known => beside && facts.unused >= threshold::UNUSED_QUEUED,

@@ -71,8 +71,8 @@ fn application(case: &Case, cause: Cause, finding: &Finding) -> Vec<String> {
 fn receiver(case: &Case, cause: Cause) -> Vec<String> {
     let (facts, context) = (&case.facts, &case.context);
     let window = match (context.rwnd_max, context.inferred_rwnd) {
-        (Some(window), _) => format!("the {} window", bytes(window as f64)),
-        (None, Some(window)) => format!("the {} window (scale inferred)", bytes(window as f64)),
+        (Some(window), _) => format!("the window of {}", bytes(window as f64)),
+        (None, Some(window)) => format!("the window of {} (scale inferred)", bytes(window as f64)),
         _ => "the window".to_owned(),
     };
     let first = match cause {

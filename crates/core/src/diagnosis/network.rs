@@ -110,7 +110,8 @@ fn of_shape(shape: &Shape) -> (Cause, Confidence) {
     }
     let independent = shape.ratio < threshold::LOSS_HEAVY
         && shape.flight < threshold::LOSS_FLIGHT + tolerance
-        && (threshold::LOSS_REGULAR..threshold::LOSS_CLUSTERED).contains(&shape.variation);
+        && (threshold::LOSS_REGULAR - tolerance..threshold::LOSS_CLUSTERED)
+            .contains(&shape.variation);
     if independent {
         return (Cause::RandomLoss, Confidence::High);
     }

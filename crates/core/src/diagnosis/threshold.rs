@@ -31,7 +31,7 @@ pub const FILLING: f64 = 0.7;
 /// 1.00 to 1.13 in the scenarios, policers 1.2 to 4.7 in the captures of Flach et al. (even half).
 pub const LOSS_FLIGHT: f64 = 1.10;
 /// Variation of the gaps between losses below which they are regular.
-pub const LOSS_REGULAR: f64 = 0.75;
+pub const LOSS_REGULAR: f64 = 0.8;
 /// Share of segments lost without any queue from which no link errs: TCP would hardly move.
 pub const LOSS_HEAVY: f64 = 0.08;
 /// Variation of the gaps between losses from which they come in clusters (independent ones gave 0.8
@@ -81,3 +81,6 @@ pub const SHAPED_ROUNDS: u32 = 4;
 pub const INFLATED: f64 = 1.5;
 /// See [`INFLATED`].
 pub const INFLATED_NS: f64 = 5e6;
+/// Load of a queued link from which it is full, whatever the sender leaves unused (segmentation
+/// offload waits for room enough for a burst).
+pub const LOADED: f64 = 0.85;

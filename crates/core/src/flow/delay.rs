@@ -104,7 +104,7 @@ impl Tau {
         self.probe = None;
         (tsecr == tsval).then(|| {
             let tau = now.since(since);
-            self.take(now, tau, silent.0 * 8 < tau.0);
+            self.take(now, tau, silent.0 < tau.0 / 8);
             tau
         })
     }

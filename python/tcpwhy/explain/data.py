@@ -79,7 +79,8 @@ def by_recovery(case: Argument) -> Iterator[str]:
     where = "frame < $frame AND kind = $kind AND rule <> 'recovery'"
     rows = case.trace.mine(where, kind=case.segment.kind)
     if rows:
-        yield f"Recovery began with {case.frame(rows[-1])}, {case.since(rows[-1])} before it."
+        last = rows[-1]
+        yield f"A recovery was under way: {case.frame(last)}, {case.since(last)} ago, is of it too."
     yield from case.asked_for()
     yield "It lies below what was in flight then, so it belongs to the same recovery."
 

@@ -41,6 +41,7 @@ def analyze(
     min_packets: int | None = None,
     filter: str | None = None,
     flow: int | str | None = None,
+    frame: int | None = None,
     workers: int | None = None,
     compat: Literal["seed"] | None = None,
 ) -> "Result":
@@ -55,6 +56,7 @@ def analyze(
             unless given.
         filter: a capture filter in the syntax of tcpdump.
         flow: only this flow, by flow_id or Community ID.
+        frame: of the segments table only the row of this frame, whatever its flow.
         workers: threads; as many as there are cores unless given.
         compat: "seed" also computes the formulas of the published prototype.
 
@@ -72,11 +74,12 @@ def analyze(
         raise UsageError("no table chosen")
     if compat not in (None, "seed"):
         raise UsageError(f"no compatibility mode {compat!r}: there is 'seed'")
-    if "segments" in tables and flow is None:
+    if "segments" in tables and flow is None and frame is None:
         raise UsageError("the segments table is of one flow: choose it with --flow or flow=")
     if flow is not None and not re.fullmatch(r"\d+|1:[\w+/]{27}=", str(flow)):
         raise UsageError(f"{flow!r} is neither a flow_id, a number, nor a Community ID, 1:…=")
-    for name, value in {"min_packets": min_packets, "workers": workers}.items():
+    least_one = {"min_packets": min_packets, "frame": frame, "workers": workers}
+    for name, value in least_one.items():
         if value is not None and value < 1:
             raise UsageError(f"{name} must be at least 1, not {value}")
     stream = _core.analyze(
@@ -87,6 +90,7 @@ def analyze(
         min_packets=min_packets,
         filter=filter,
         flow=None if flow is None else str(flow),
+        frame=frame,
         workers=workers,
         compat_seed=compat == "seed",
     )

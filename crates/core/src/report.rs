@@ -167,6 +167,7 @@ pub fn segment_row(
         seq_end: seq_start + i64::from(entry.seq_len()),
         ack: peer.relative(entry.ack).filter(|_| is_ack),
         rwnd: scale.map(|scale| u64::from(entry.window_raw) << scale),
+        window_raw: entry.window_raw,
         flight_size: filed.sent.and_then(|sent| sent.flight_size),
         kind: segment_kind(entry, filed),
         proof: rule.map(|rule| proof(rule, witness)),

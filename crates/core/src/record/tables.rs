@@ -253,6 +253,8 @@ columns! {
         ack: Option<i64>,
         /// Window that this segment advertises in bytes, scaled.
         rwnd: Option<u64>,
+        /// The window field as sent, unscaled.
+        window_raw: u16,
         /// Flight size in bytes after this segment.
         flight_size: Option<u64>,
         /// What it was: new, a kind of retransmission, reordered, probe, ack, ...

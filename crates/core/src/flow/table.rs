@@ -32,7 +32,8 @@ struct Bucket {
     slot: u32,
 }
 
-/// A flow in the table. One cache line.
+/// A flow in the table. One cache line, and never parts of two.
+#[repr(align(64))]
 struct Slot {
     flow: Option<Box<Flow>>,
     last: Nanos,
@@ -337,6 +338,7 @@ fn closing(segment: &Segment) -> u8 {
     }
 }
 
+const _: () = assert!(size_of::<Slot>() == 64);
 /// Both sides have closed, or one has reset.
 const CLOSED: u8 = 3;
 /// How long Linux keeps a closed connection so that stray segments find it (TCP_TIMEWAIT_LEN); a

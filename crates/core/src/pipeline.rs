@@ -237,8 +237,10 @@ impl Analyse for Analysis {
         let flow_id = self.flow_id(&flow);
         let chosen = self.is_chosen(&flow, flow_id);
         let mut judged = false;
+        // Two rows and one hash, which is the largest part of a short flow's end.
+        let community_id = if chosen { community_id(&flow.key) } else { String::new() };
         for side in 0..2 {
-            judged |= self.end_half(&mut flow, flow_id, side, chosen);
+            judged |= self.end_half(&mut flow, flow_id, side, chosen.then_some(&community_id));
         }
         self.counters.add(Counter::FlowsWithVerdict, u64::from(judged));
         self.spare = Some(flow);
@@ -292,8 +294,15 @@ impl Analysis {
         })
     }
 
-    /// Judges a half and puts its rows out; whether it has a verdict.
-    fn end_half(&mut self, flow: &mut Flow, flow_id: u64, side: usize, chosen: bool) -> bool {
+    /// Judges a half and puts its rows out, if it is `chosen`, with that Community ID; whether it
+    /// has a verdict.
+    fn end_half(
+        &mut self,
+        flow: &mut Flow,
+        flow_id: u64,
+        side: usize,
+        chosen: Option<&String>,
+    ) -> bool {
         if flow.halves[side].totals.packets == 0 {
             return false;
         }
@@ -317,9 +326,7 @@ impl Analysis {
         self.counters.add(Counter::PeriodOverflow, joined);
         self.counters.add(Counter::SegmentsOutOfWindow, half.totals.out_of_window);
         self.counters.add(Counter::CaptureGaps, u64::from(half.totals.missed_bytes > 0));
-        if !chosen {
-            return judged;
-        }
+        let Some(community_id) = chosen else { return judged };
         let ends = report::ends(flow, flow_id, side);
         if self.wanted.periods {
             for (period, verdict) in periods {
@@ -328,7 +335,8 @@ impl Analysis {
         }
         if self.wanted.flows {
             let tunnel = self.tunnels.get(&flow.key.tunnel).map(|name| name.to_string());
-            let row = report::flow_row(flow, ends, side, capacity.as_ref(), verdict, tunnel);
+            let (capacity, name) = (capacity.as_ref(), community_id.clone());
+            let row = report::flow_row(flow, ends, side, capacity, verdict, name, tunnel);
             self.rows.flows.push(row);
         }
         judged

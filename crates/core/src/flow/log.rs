@@ -56,8 +56,8 @@ struct Class {
 }
 
 impl Pool {
-    /// Adds what a flow keeps of `segment`, at time `ts`, to the end of `log`, which must be shorter
-    /// than [`Log::LONGEST`].
+    /// Adds what a flow keeps of `segment`, at time `ts`, to the end of `log`, which must be
+    /// shorter than [`Log::LONGEST`].
     #[inline]
     pub fn push(&mut self, log: &mut Log, segment: &Segment, ts: Nanos) {
         if log.len() == log.capacity() {

@@ -66,6 +66,20 @@ struct Sent {
 }
 
 impl Sent {
+    const VOID: Sent = Sent {
+        start: 0,
+        first: Nanos(0),
+        last_us: 0,
+        frame_low: 0,
+        len: 0,
+        tsval: 0,
+        ip_id: 0,
+        flight: 0,
+        sends: 0,
+        sacked: false,
+        hole: false,
+    };
+
     fn end(&self) -> u64 {
         self.start + u64::from(self.len)
     }
@@ -220,6 +234,7 @@ impl Ledger {
         });
     }
 
+    #[cold]
     fn open_hole(&mut self, end: u64, frame: u64, entry: &Entry, path: &Path) {
         let mut start = self.next;
         // A gap of more than a window of any size is a capture that lost much: no ledger of it.
@@ -241,6 +256,7 @@ impl Ledger {
         });
     }
 
+    #[inline(always)]
     fn push(&mut self, sent: Sent) {
         // Without acknowledgements, as in a capture of one direction, there is nothing to wait for.
         let most = if self.una > self.origin { MOST_RANGES } else { MOST_UNANSWERED };
@@ -251,7 +267,11 @@ impl Ledger {
         if self.sent.is_empty() && self.sent.capacity() > KEPT_RANGES {
             self.sent.shrink_to(KEPT_RANGES);
         }
-        self.sent.push_back(sent);
+        // Room first, then in place: see `Pool::push`.
+        self.sent.push_back(Sent::VOID);
+        if let Some(back) = self.sent.back_mut() {
+            *back = sent;
+        }
     }
 
     /// A segment of which at least the first byte lies below the highest seen.

@@ -10,7 +10,7 @@ use crate::flow::period::{self, MERGE_DROP, Period, PeriodKind};
 use crate::flow::stretch::Interval;
 use crate::flow::sums::{Sums, Window};
 use crate::pipeline::Options;
-use crate::record::{Ends, Verdict};
+use crate::record::{Ends, Text, Verdict};
 use crate::score::{Evidence, Scores};
 use crate::verdict::{self, Limitation};
 
@@ -119,7 +119,7 @@ impl Judge<'_> {
 
     fn refine(&self, columns: &mut Verdict, case: &Case, finding: Option<&Finding>) {
         let Some(finding) = finding else {
-            columns.null_reason.get_or_insert_with(|| "no data was sent".to_owned());
+            columns.null_reason.get_or_insert(Text::Borrowed("no data was sent"));
             return;
         };
         columns.limitation = Some(limitation(finding));
@@ -154,7 +154,7 @@ impl Judge<'_> {
         let scores = Scores::of(&evidence);
         let answer = verdict::siekkinen(kind, &scores);
         let reason = match answer {
-            Err(reason) => Some(reason.to_owned()),
+            Err(reason) => Some(Text::Borrowed(reason)),
             Ok(Limitation::Application) => None,
             Ok(_) => self.no_capacity(),
         };
@@ -203,13 +203,13 @@ impl Judge<'_> {
     }
 
     /// Why the capacity is not known, if so: then the tree began at its second test.
-    fn no_capacity(&self) -> Option<String> {
+    fn no_capacity(&self) -> Option<Text> {
         match &self.capacity {
             Some(capacity) if capacity.bps.is_some() => None,
-            Some(capacity) => Some(format!("no capacity, {}", capacity.method)),
+            Some(capacity) => Some(format!("no capacity, {}", capacity.method).into()),
             None => {
                 let most = self.options.min_packets;
-                Some(format!("no capacity, {most} data packets or fewer"))
+                Some(format!("no capacity, {most} data packets or fewer").into())
             }
         }
     }

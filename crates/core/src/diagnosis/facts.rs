@@ -2,7 +2,7 @@
 
 use super::threshold;
 use crate::flow::clock::Holder;
-use crate::flow::signs::Moments;
+use crate::flow::signs::{Moments, Signs};
 use crate::flow::sums::Sums;
 use crate::units::Nanos;
 
@@ -123,7 +123,8 @@ pub struct Facts {
 impl Facts {
     /// The facts of `sums`.
     pub fn of(sums: &Sums, context: &Context) -> Facts {
-        let signs = &sums.signs;
+        let none = Signs::default();
+        let signs = sums.signs.as_deref().unwrap_or(&none);
         let total = signs.times.total() as f64;
         let share = |holder| if total > 0.0 { signs.times.of(holder) as f64 / total } else { 0.0 };
         let part = |a: u32, b: u32| if b > 0 { f64::from(a) / f64::from(b) } else { 0.0 };

@@ -4,6 +4,7 @@ use super::headroom::Headroom;
 use super::words::{bytes, rate, time};
 use super::{Case, Cause};
 use crate::model::window::Window;
+use crate::record::Text;
 use std::net::IpAddr;
 
 /// Advice for a half from `src` to `dst`.
@@ -13,13 +14,15 @@ pub fn advice(
     headroom: Option<&Headroom>,
     src: IpAddr,
     dst: IpAddr,
-) -> String {
+) -> Text {
     let capacity = case.context.capacity_bps;
-    match cause {
-        Cause::ApplicationIdle => format!(
-            "nothing in the network: let the application on {src} send sooner (requests ahead of \
-             time, data ready when the connection is)"
-        ),
+    let text = match cause {
+        Cause::ApplicationIdle => {
+            return Text::Borrowed(
+                "nothing in the network: let the sending application send sooner (requests ahead \
+                 of time, data ready when the connection is)",
+            );
+        }
         Cause::ApplicationPaced => format!(
             "raise the rate at which the application on {src} writes, or its pacing limit \
              (SO_MAX_PACING_RATE)"
@@ -83,7 +86,8 @@ pub fn advice(
             ),
             false => format!("SACK and RACK-TLP on both ends, so that {src} repairs losses sooner"),
         },
-    }
+    };
+    text.into()
 }
 
 /// The window that the predicted rate needs, and the buffer for it: the kernel keeps `overhead`

@@ -7,6 +7,7 @@ use arrow_array::builder::{
     UInt8Builder, UInt16Builder, UInt32Builder, UInt64Builder,
 };
 use arrow_schema::{DataType, Field};
+use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
@@ -46,6 +47,17 @@ primitive_cells! {
     f64 => Float64Builder, Float64;
     String => StringBuilder, Utf8;
     &'static str => StringBuilder, Utf8;
+}
+
+impl Cell for Cow<'static, str> {
+    type Builder = StringBuilder;
+    const TYPE: DataType = DataType::Utf8;
+    fn append(self, builder: &mut StringBuilder) {
+        builder.append_value(self);
+    }
+    fn append_null(builder: &mut StringBuilder) {
+        builder.append_null();
+    }
 }
 
 impl Cell for Nanos {

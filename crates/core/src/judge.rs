@@ -2,7 +2,8 @@
 //! stretch and for the whole.
 
 use crate::diagnosis::{
-    Case, Cause, Confidence, Context, Facts, Finding, Shares, diagnose, evidence, headroom, loss_cause, remedy,
+    Case, Cause, Confidence, Context, Facts, Finding, Shares, diagnose, evidence, headroom,
+    loss_cause, remedy,
 };
 use crate::flow::capacity::Capacity;
 use crate::flow::half::Half;
@@ -41,9 +42,11 @@ pub struct Judged {
 impl Judge<'_> {
     /// Judges the next interval, and says what to report of it if `rows` are wanted.
     pub fn interval(&mut self, interval: &Interval, rows: bool) -> Option<Verdict> {
-        let case = self.case(&interval.sums, self.half.tally.before());
+        let case =
+            self.case(&interval.sums, self.half.tally.as_ref().and_then(|tally| tally.before()));
         let length = interval.end.since(interval.start);
-        let finding = diagnose(&case).map(|finding| self.half.tally.settle(finding, length));
+        let finding = diagnose(&case)
+            .map(|finding| self.half.tally.get_or_insert_default().settle(finding, length));
         if !rows {
             return None;
         }
@@ -87,7 +90,7 @@ impl Judge<'_> {
 
     /// The finding for the whole half. What its losses are like is known best at its end.
     fn longest(&self, case: &Case) -> Option<Finding> {
-        let Some(mut longest) = self.half.tally.longest() else {
+        let Some(mut longest) = self.half.tally.as_ref().and_then(|tally| tally.longest()) else {
             return (self.half.totals.payload_bytes > 0).then(|| at_once(case));
         };
         if matches!(longest.cause, Cause::Policer | Cause::RandomLoss)
@@ -137,8 +140,7 @@ impl Judge<'_> {
         columns.next_limitation = headroom.map(|headroom| headroom.next);
         columns.evidence = Some(evidence::sentence(case, finding));
         let (src, dst) = (self.ends.src, self.ends.dst);
-        columns.remedy =
-            Some(remedy::advice(case, finding.cause, headroom.as_ref(), src, dst));
+        columns.remedy = Some(remedy::advice(case, finding.cause, headroom.as_ref(), src, dst));
     }
 
     /// The paper's verdict for a stretch, as columns.

@@ -121,7 +121,7 @@ impl Clock {
 /// what pacing by the millisecond is far above.
 const LEAST_UNUSED: Nanos = Nanos(150_000);
 /// Pieces of one gap that are told apart.
-const PIECES: usize = 6;
+const PIECES: usize = 4;
 const HOLDERS: usize = 6;
 
 #[cfg(test)]

@@ -1,20 +1,20 @@
 //! One direction of a flow, named by its data sender: facts, one segment at a time.
 
-use super::clock::{Holder, Piece};
 use super::capacity::{Capacity, Collector, Stream};
+use super::clock::{Holder, Piece};
 use super::delay::{Rtt, Tau, is_near_sender};
 use super::delivery::Delivery;
 use super::entry::Entry;
 use super::lasting::Lasting;
-use super::losses::{Pattern, Shape};
 use super::ledger::{Acked, Filed, Kind, Ledger, Path};
+use super::losses::{Pattern, Shape};
 use super::mss::Mss;
 use super::period::{Before, Isolate, Step};
 use super::policer::{Policer, Trace};
 use super::rounds::Rounds;
 use super::scale::ScaleEvidence;
-use super::signs::is_queued;
 use super::seed::SeedCount;
+use super::signs::is_queued;
 use super::stretch::{Now, Stretch};
 use super::view::{Known, SenderView};
 use crate::diagnosis::tally::Tally;
@@ -34,8 +34,8 @@ pub struct Half {
     pub stretch: Option<Box<Stretch>>,
     /// Shift of the receiver's window; `None` while it is unknown.
     pub window_scale: Option<u8>,
-    /// What it was limited by so far.
-    pub tally: Tally,
+    /// What it was limited by so far; made with the first interval.
+    pub tally: Option<Box<Tally>>,
     /// The published prototype's count of retransmissions.
     pub seed: SeedCount,
     unwrap: Option<Unwrap>,
@@ -51,7 +51,8 @@ pub struct Half {
     edge: Option<u64>,
     free: Lasting,
     drained: Lasting,
-    scale_evidence: ScaleEvidence,
+    /// Made while the scale of the receiver's window is unknown.
+    scale_evidence: Option<Box<ScaleEvidence>>,
     /// End of the last small segment, and what was acknowledged at the last one.
     small_end: u64,
     una_before: u64,
@@ -270,7 +271,6 @@ impl Half {
         (start, flight_before): (u64, u16),
     ) {
         let next = self.ledger.next();
-        let flight = known.map(|known| next.saturating_sub(known.una));
         let repairing = self.ledger.recovery_point().is_some();
         let ended = known.and_then(|known| self.rounds.sent(entry.ts, known.una, next, repairing));
         let (floor, mss) = (self.rtt.min, self.mss.value());
@@ -289,9 +289,9 @@ impl Half {
             signs.round(&round, floor, mss);
         }
         if filed.loss_event
-            && let (Some(floor), Some(mean), Some(flight)) = (floor, mean, flight)
+            && let (Some(floor), Some(mean)) = (floor, mean)
         {
-            signs.loss(flight, newest, floor, mean);
+            signs.loss(newest, floor, mean);
         }
     }
 
@@ -551,7 +551,7 @@ impl Half {
             Some(rwnd) => raise(&mut self.totals.rwnd_max, rwnd),
             None => {
                 let flight = self.ledger.next().saturating_sub(ack);
-                self.scale_evidence.add(flight, entry.window_raw);
+                self.scale_evidence.get_or_insert_default().add(flight, entry.window_raw);
             }
         }
         let tau = around.sender.recent().unwrap_or_default();
@@ -638,7 +638,9 @@ impl Half {
     pub fn is_copy(&self, entry: &Entry) -> bool {
         let Some(unwrap) = &self.unwrap else { return false };
         let start = unwrap.peek(entry.seq + u32::from(entry.has(flags::SYN)));
-        entry.ip_id != 0 && start < self.ledger.next() && self.ledger.is_copy(start, entry)
+        entry.ip_id != 0
+            && start < self.ledger.next()
+            && self.ledger.is_copy(start, entry, self.rtt.min)
     }
 
     /// Whether a segment without payload is a keep-alive: one below the next byte.
@@ -661,14 +663,14 @@ impl Half {
 
     /// The window scale that the flight sizes imply, when the handshake was not seen.
     pub fn inferred_scale(&self) -> Option<u8> {
-        self.scale_evidence.least_scale()
+        self.scale_evidence.as_ref()?.least_scale()
     }
 
     /// The window in bytes that the least scale gives which the flight sizes allow, when the
     /// handshake was not seen.
     pub fn inferred_rwnd(&self) -> Option<u64> {
-        let scale = self.inferred_scale()?;
-        Some(u64::from(self.scale_evidence.raw_most) << scale)
+        let evidence = self.scale_evidence.as_ref()?;
+        Some(u64::from(evidence.raw_most) << evidence.least_scale()?)
     }
 
     /// Ranges and acknowledgements that a bound cut.

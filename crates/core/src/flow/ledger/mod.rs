@@ -158,9 +158,9 @@ impl Ledger {
 
     /// Whether `entry`, from `start` on, is a copy of a segment in flight. A host that sends
     /// something again gives it another IPv4 identification, if it gives its segments different
-    /// ones at all.
+    /// ones at all; and it does not before a round trip, `rtt_min` at least, has passed.
     #[cold]
-    pub fn is_copy(&self, start: u64, entry: &Entry) -> bool {
+    pub fn is_copy(&self, start: u64, entry: &Entry, rtt_min: Option<Nanos>) -> bool {
         let Ok(at) = self.sent.binary_search_by_key(&start, |sent| sent.start) else {
             return false;
         };
@@ -168,6 +168,7 @@ impl Ledger {
         let neighbours = [at.checked_sub(1), at.checked_add(1)];
         let mut others = neighbours.iter().flatten().filter_map(|&at| self.sent.get(at));
         !sent.hole
+            && entry.ts.since(sent.last()) < rtt_min.unwrap_or(LEAST_RTO)
             && sent.ip_id == entry.ip_id
             && sent.tsval == entry.tsval
             && sent.len == entry.payload_len
@@ -513,5 +514,7 @@ const MOST_UNANSWERED: usize = 256;
 const MOST_RESENT: usize = 1024;
 /// The largest window that TCP can advertise (RFC 7323 section 2.3).
 const LARGEST_HOLE: u64 = 1 << 30;
+/// Nobody sends again sooner while the round-trip time is unknown: the least timeout of Linux.
+const LEAST_RTO: Nanos = Nanos(200_000_000);
 /// Reordering beyond this is longer than any queue: the sender must have sent it again.
 const MOST_REORDERING: Nanos = Nanos(20_000_000);

@@ -14,7 +14,7 @@ from tcpwhy.units import Duration, nanoseconds
 if TYPE_CHECKING:
     import duckdb
 
-TABLES = tuple(name for name, _ in _core.schemas())
+TABLES = tuple(dict(_core.tables_by_maker())["analyze"])
 
 Path: TypeAlias = str | PathLike[str]
 
@@ -182,7 +182,7 @@ class Result:
             collected: dict[str, list[Batch]] = {}
             for name, batch in self.batches():
                 collected.setdefault(name, []).append(batch)
-            if self.damage and self.progress().packets == 0:
+            if self.damage and not any(collected.values()):
                 raise self.damage[0]
             self._batches = collected
             for error in self.damage:

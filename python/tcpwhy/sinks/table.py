@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from tcpwhy import _core
 from tcpwhy._core import Batch
 from tcpwhy.overview import HALVES_SHOWN, WEIGHT, Half, overview
+from tcpwhy.simulated import Summary
 from tcpwhy.sinks import output
 from tcpwhy.terminal import Style, grid, width
 
@@ -46,6 +47,7 @@ class Sink:
         self._width = width(sys.stdout if target == "-" else None)
         self._style = Style.of(sys.stdout) if target == "-" else Style(colour=False)
         self._connection = self._open.enter_context(duckdb.connect())
+        self._summary = Summary(self._connection)
         self._halves: list[tuple[float, Half]] = []
         self._total = 0
         self._counters: dict[str, int] = {}
@@ -55,6 +57,8 @@ class Sink:
         self._connection.register("batch", batch)
         if table == "flows":
             self._rank()
+        elif table in Summary.tables:
+            self._summary.add(table)
         elif table == "counters":
             rows = self._connection.execute("SELECT name, value FROM batch").fetchall()
             self._counters.update(rows)
@@ -66,6 +70,7 @@ class Sink:
     def close(self) -> None:
         """Print the overview, and close the target."""
         with self._open:
+            self._print(self._summary.lines(self._width))
             if "flows" in self._wanted:
                 halves = [half for _, half in self._halves]
                 size, style = self._width, self._style

@@ -88,7 +88,6 @@ struct TapOutput {
     file: Option<(PathBuf, BufWriter<File>)>,
     is_analysed: bool,
     frames: u64,
-    segments: u64,
 }
 
 /// What other threads see of a run.
@@ -141,7 +140,6 @@ pub fn simulate(request: Request) -> Result<Run, Error> {
             file: file.transpose()?,
             is_analysed,
             frames: 0,
-            segments: 0,
         });
     }
     Ok(Run {
@@ -198,7 +196,6 @@ impl Run {
             }
             if let (true, Some(pipeline)) = (tap.is_analysed, &mut self.pipeline) {
                 let segments = segments(&self.world, &records, &mut tap.frames);
-                tap.segments += segments.len() as u64;
                 for batch in segments.chunks(SEGMENTS_AT_ONCE) {
                     pipeline.push(batch);
                 }
@@ -234,9 +231,9 @@ impl Run {
             self.ready.extend(tables.map(|(table, batch)| Ok((table.name(), batch))));
             let mut counted = pipeline.counters().clone();
             for tap in self.taps.iter().filter(|tap| tap.is_analysed) {
+                let not_tcp = tap.frames - counted.value(Counter::PacketsTcp);
                 counted.add(Counter::PacketsRead, tap.frames);
-                counted.add(Counter::PacketsTcp, tap.segments);
-                counted.add(Counter::PacketsNotTcp, tap.frames - tap.segments);
+                counted.add(Counter::PacketsNotTcp, not_tcp);
             }
             for (counter, value) in counted.iter() {
                 counters.push(CounterRow { name: counter.name(), value });

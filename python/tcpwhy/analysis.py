@@ -141,6 +141,10 @@ class Result:
             raise UsageError(f"the table {name!r} was not asked for: analyze(…, table=…)")
         return Rows(name, self._collected().get(name, []))
 
+    def batches_of(self, table: str) -> list[Batch]:
+        """Collect one table as the batches that came."""
+        return self._collected().get(table, [])
+
     @property
     def counters(self) -> dict[str, int]:
         """What was counted in the run, by name."""

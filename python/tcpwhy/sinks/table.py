@@ -29,6 +29,21 @@ _LINES = {
         CASE direction WHEN 'orig' THEN '→' ELSE '←' END AS dir, flags, seq_start, seq_end, ack,
         rwnd, flight_size AS flight, kind
         FROM batch""",
+    "adaptivity": """PIVOT (
+            SELECT round(frequency_hz, 4) AS "1/s", norm_goodput,
+                coalesce(printf('%.3f', second_frequency_hz), series) AS curve FROM batch
+        ) ON curve USING round(avg(norm_goodput), 3) GROUP BY "1/s" ORDER BY "1/s" """,
+    "adaptivity_series": """SELECT floor(at_ns / 5e8) / 2 AS s,
+            round(avg(tcp_bps) / 1e6, 3) AS "TCP Mbit/s",
+            round(avg(udp_bps) / 1e6, 3) AS "UDP Mbit/s",
+            max(in_network_packets) AS "in network", max(tcp_queue_packets) AS "TCP waiting",
+            max(udp_queue_packets) AS "UDP waiting", max(timeouts) AS timeouts,
+            max(fast_retransmits) AS "fast retransmits"
+        FROM batch GROUP BY 1 ORDER BY 1""",
+    "adaptivity_segments": """SELECT floor(at_ns / 1e9) AS s, min(segment) AS "from",
+            max(segment) AS "to", count(*) FILTER (kind = 'new') AS new,
+            count(*) FILTER (kind = 'fast') AS fast, count(*) FILTER (kind = 'rto') AS rto
+        FROM batch GROUP BY 1 ORDER BY 1""",
 }
 
 

@@ -107,4 +107,3 @@ def _points(figure: Figure, quick: bool, points: int | None) -> list[float]:
         return [figure.frequency_hz]
     usual = PLANE_POINTS if figure.kind == "plane" else POINTS
     return frequencies(points or (QUICK_POINTS if quick else usual))
-

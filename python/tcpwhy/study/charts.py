@@ -109,7 +109,7 @@ def _characteristics(alt: Any, result: "Adaptivity") -> Any:
         title=_varied_title(result),
         scale=alt.Scale(domain=order, range=PALETTE),
     )
-    top = max(1.2, *(row["goodput"] for row in rows)) if rows else 1.2
+    top = max(1.2, *(row["most"] for row in rows)) if rows else 1.2
     base = alt.Chart(_data(alt, rows)).encode(
         x=_frequency(alt),
         y=alt.Y("goodput:Q", title=THROUGHPUT, scale=alt.Scale(domain=[0, top])),
@@ -183,7 +183,7 @@ def _plane(alt: Any, result: "Adaptivity") -> Any:
 
 
 def _seconds(alt: Any) -> Any:
-    axis = alt.Axis(grid=True, gridOpacity=0.4)
+    axis = alt.Axis(grid=True, gridOpacity=0.4, tickCount=10, format="~g")
     return alt.X("t:Q", title="Time (s)", axis=axis, scale=alt.Scale(nice=False, zero=False))
 
 
@@ -194,7 +194,7 @@ def _over_time(alt: Any, rows: list[dict[str, Any]], names: dict[str, str], titl
     scale = alt.Scale(domain=order, range=PALETTE[: len(order)])
     return (
         alt.Chart(_data(alt, long))
-        .mark_line(strokeWidth=1.4)
+        .mark_line(strokeWidth=1.4, strokeJoin="round")
         .encode(
             x=_seconds(alt),
             y=alt.Y("y:Q", title=title),
@@ -274,6 +274,6 @@ def _sequence(alt: Any, result: "Adaptivity") -> Any:
             x=_seconds(alt),
             y=alt.Y("y:Q", title="Number of the segment sent", scale=alt.Scale(zero=False)),
             color=alt.Color("what:N", title="Sent", sort=order, scale=scale),
-            shape=alt.Shape("what:N", sort=order, legend=None, scale=alt.Scale(domain=order)),
+            shape=alt.Shape("what:N", title="Sent", sort=order, scale=alt.Scale(domain=order)),
         )
     )

@@ -116,7 +116,7 @@ FIGURES = {
             "Segments at high frequency",
             "sequence",
             frequency_hz=HIGH_HZ,
-            settings=_LOOK | {"duration_ns": 10 * 10**9},
+            settings=_LOOK | {"duration_ns": 8 * 10**9},
         ),
         Figure(
             11,

@@ -44,6 +44,7 @@ docs: .venv/ready ## regenerate docs/reference from the code
 
 bench: ## measure CPU time per packet and memory; BENCH='--peers paper-1024' chooses
 	$(PYTHON) tools/bench.py $(BENCH)
+	$(PYTHON) tools/bench_sim.py
 
 clean: ## remove everything that was built or installed
 	rm -rf .venv target dist python/tcpwhy/*.so

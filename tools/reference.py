@@ -1,7 +1,8 @@
 """Writes what the documentation quotes from the code.
 
 docs/reference comes from the registries: tables and counters of the core, the commands. In the
-other pages every `console` block is run again, and shows what its commands print now.
+other pages every `console` block is run again, and shows what its commands print now, and a block
+`text FILE` shows the file.
 
 With --check it only says which pages are not current.
 """
@@ -34,11 +35,14 @@ def pages() -> dict[str, str]:
         f"{REFERENCE}/{name}.md": "\n".join([note, *lines, ""]) for name, lines in made.items()
     }
     block = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
+    quoted = re.compile(r"^(```text (\S+)\n).*?^```$", re.MULTILINE | re.DOTALL)
     for path in written():
         text = path.read_text(encoding="utf-8")
         with tempfile.TemporaryDirectory() as folder:
-            Path(folder, "tests").symlink_to(ROOT / "tests")
+            for name in ("tests", "scenarios"):
+                Path(folder, name).symlink_to(ROOT / name)
             text = block.sub(lambda old: _session(old[0], folder), text)
+        text = quoted.sub(lambda old: old[1] + (ROOT / old[2]).read_text("utf-8") + "```", text)
         pages[str(path.relative_to(ROOT))] = text
     return pages
 

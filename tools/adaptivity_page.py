@@ -70,7 +70,7 @@ def plane(result: Adaptivity, facts: Facts) -> None:
     both += [(g, f, y) for f, g, y in both]
 
     def mean(keep: Callable[[float, float], bool]) -> float:
-        found = [y for f, g, y in both if keep(f, g)]
+        found: list[float] = [y for f, g, y in both if keep(f, g)]
         return sum(found) / len(found)
 
     facts.add("band", mean(lambda f, g: low <= f <= high or low <= g <= high))
@@ -78,7 +78,11 @@ def plane(result: Adaptivity, facts: Facts) -> None:
     diagonal = [y for f, g, y in rows if f == g and low <= f <= high]
     facts.add("diagonal", min(diagonal))
     centre = mean(lambda f, g: True)
-    effect = {f: mean(lambda x, _, f=f: x == f) - centre for f in {f for f, _, _ in both}}
+
+    def effect_of(frequency: float) -> float:
+        return mean(lambda f, _: f == frequency) - centre
+
+    effect = {f: effect_of(f) for f in {f for f, _, _ in both}}
     spread = sum((y - centre) ** 2 for _, _, y in both)
     error = sum((y - centre - effect[f] - effect[g]) ** 2 for f, g, y in both)
     facts.add("additive", 1 - error / spread)

@@ -19,7 +19,7 @@ COMMAND = ("cargo", "run", "--release", "--locked", "--quiet", "-p", "tcpwhy-sim
 RUNS = 3
 
 NS3_SIMULATED_S_PER_CPU_S = 520
-"""ns-3.37 on the reference case at 0.4 per s, on one core of a Xeon: 1.25 to 1.29 CPU s for 660 s."""
+"""ns-3.37 on the reference case at 0.4 per s: 1.25 to 1.29 CPU s of a Xeon for 660 s."""
 
 
 def measure() -> dict[str, float]:

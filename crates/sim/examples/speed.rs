@@ -1,6 +1,6 @@
 //! How fast the simulator is, in CPU time: the reference case of the adaptivity study, one flow at
-//! 10 Gbit/s, and a thousand worlds side by side. Prints one `name value` per line; tools/bench_sim.py
-//! puts them into docs/performance.md.
+//! 10 Gbit/s, and a thousand worlds side by side. Prints one `name value` per line;
+//! `tools/bench_sim.py` puts them into the page on performance.
 //!
 //! `cargo run --release -p tcpwhy-sim --example speed`
 

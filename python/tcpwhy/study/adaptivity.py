@@ -77,8 +77,8 @@ def adaptivity(
         phases: start phases of the source over which each point is the mean.
         workers: threads; as many as there are cores unless given.
         settings: what differs from the reference case: recovery, reno_rules (ns3 or
-            rfc5681), rate_bps, delay_ns, buffer_packets, tcp_packet_bytes, udp_packet_bytes, rto_min_ns, rto_max_ns, phase,
-            jitter_packets, seed, warm_ns, duration_ns, step_ns.
+            rfc5681), rate_bps, delay_ns, buffer_packets, tcp_packet_bytes, udp_packet_bytes,
+            rto_min_ns, rto_max_ns, phase, jitter_packets, seed, warm_ns, duration_ns, step_ns.
 
     Raises:
         UsageError: for an option that makes no sense.

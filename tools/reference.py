@@ -92,21 +92,33 @@ def commands() -> Iterator[str]:
     """Document every command and option, and the stored questions."""
     context = click.Context(tcpwhy, info_name="tcpwhy")
     yield from ["# Commands", "", _prose(tcpwhy.help)]
-    for name in tcpwhy.list_commands(context):
-        command = tcpwhy.get_command(context, name)
-        assert command is not None
-        inner = click.Context(command, info_name=name, parent=context)
-        yield from ["", f"## tcpwhy {name}", "", _prose(command.help), "", "```"]
+    for command, inner in _commands(tcpwhy, context):
+        yield from ["", f"## {inner.command_path}", "", _prose(command.help), "", "```"]
         yield f"{inner.command_path} {' '.join(command.collect_usage_pieces(inner))}"
         yield "```"
         yield from _options(command, inner)
-        if name == "query":
+        if inner.info_name == "query":
             yield from _questions()
+
+
+def _commands(
+    group: click.Group, context: click.Context
+) -> Iterator[tuple[click.Command, click.Context]]:
+    """Give every command with its context, those of groups too."""
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        inner = click.Context(command, info_name=name, parent=context)
+        yield command, inner
+        if isinstance(command, click.Group):
+            yield from _commands(command, inner)
 
 
 def _options(command: click.Command, context: click.Context) -> Iterator[str]:
     options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
     records = [option.get_help_record(context) for option in options]
+    if not any(records):
+        return
     yield from ["", "| option | meaning |", "|---|---|"]
     for record in filter(None, records):
         yield f"| `{_cell(record[0])}` | {_cell(record[1])} |"

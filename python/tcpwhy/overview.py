@@ -14,6 +14,12 @@ HALVES_SHOWN = 20
 WEIGHT = "unique_bytes::DOUBLE * (end_ns - start_ns)"
 """Slow and big: bytes times the time they took, in SQL."""
 
+LEVELS = ("high", "medium", "low")
+"""Values of `confidence`."""
+
+LEAST_GAIN = 1.05
+"""Below this the remedy gains nothing that could be measured."""
+
 _IN_FIRST_LINE = {
     "packets_read",
     "packets_tcp",
@@ -23,6 +29,7 @@ _IN_FIRST_LINE = {
     "flows_with_verdict",
     "payload_bytes",
     "bytes_with_verdict",
+    *(f"{what}_{level}_confidence" for what in ("halves", "bytes") for level in LEVELS),
 }
 
 
@@ -43,6 +50,10 @@ class Half(NamedTuple):
     confidence: str | None
     evidence: str | None
     null_reason: str | None
+    remedy: str | None
+    headroom_bps: float | None
+    next_limitation: str | None
+    goodput_bps: float | None
     capacity_bps: float | None
     scores: dict[str, float | None]
     """Every score of the core, by its name without the ending."""
@@ -68,6 +79,18 @@ class Half(NamedTuple):
         sure = self.confidence and f"{self.confidence} confidence"
         head = ", ".join(filter(None, [detail, sure]))
         return ": ".join(filter(None, [head, self.evidence or self.measured]))
+
+    @property
+    def fix(self) -> str | None:
+        """Give what to change and what that would gain; nothing where the application decides."""
+        gains = (
+            self.headroom_bps is not None
+            and self.goodput_bps is not None
+            and self.headroom_bps > LEAST_GAIN * self.goodput_bps
+        )
+        if self.remedy is None or not gains or self.limitation == "application":
+            return None
+        return f"→ {self.remedy}; then {as_rate(self.headroom_bps)}, until {self.next_limitation}"
 
     @property
     def measured(self) -> str:
@@ -116,7 +139,8 @@ def overview(
     elif not halves:
         yield "No TCP connection moved data."
     yield ""
-    yield _summary(counters)
+    yield from textwrap.wrap(_summary(counters), width)
+    yield from filter(None, [_confidence(counters)])
     meaning = dict(_core.counters())
     for name, value in counters.items():
         if value and name not in _IN_FIRST_LINE:
@@ -143,7 +167,8 @@ def _table(halves: Sequence[Half], width: int, style: Style) -> Iterator[str]:
             yield pair
             pair = ""
         yield line(pair, half.numbers, style.bold(half.limitation or "–"))
-        yield from (style.dim(f"  {part}") for part in wrapped(half.why, width - 2))
+        for text in filter(None, (half.why, half.fix)):
+            yield from (style.dim(f"  {part}") for part in wrapped(text, width - 2))
 
 
 def _summary(counters: Mapping[str, int]) -> str:
@@ -158,3 +183,20 @@ def _summary(counters: Mapping[str, int]) -> str:
         share_bytes = f", {as_share(explained / payload)} of bytes" if payload else ""
         parts.append(f"verdict for {share}{share_bytes}")
     return " · ".join(parts)
+
+
+def _confidence(counters: Mapping[str, int]) -> str | None:
+    """Say which share of the verdicts, and of the bytes behind them, is how sure."""
+    count = {
+        what: [counters.get(f"{what}_{level}_confidence", 0) for level in LEVELS]
+        for what in ("halves", "bytes")
+    }
+    halves, size = sum(count["halves"]), sum(count["bytes"])
+    if not halves or not size:
+        return None
+    shares = (
+        f"{level} {as_share(number / halves)} ({as_share(amount / size)} of bytes)"
+        for level, number, amount in zip(LEVELS, count["halves"], count["bytes"], strict=True)
+        if number
+    )
+    return f"confidence {', '.join(shares)}"

@@ -23,7 +23,9 @@ pub struct Judge<'a> {
     pub ends: Ends,
     /// Where the observer stands, 0 at the data sender.
     pub position: Option<f64>,
-    /// What the path can carry.
+    /// What the path can carry by PPrate, as the paper takes it.
+    pub pprate: Option<Capacity>,
+    /// The same as far as it is credible.
     pub capacity: Option<Capacity>,
     /// What the run is to compute.
     pub options: &'a Options,
@@ -149,7 +151,7 @@ impl Judge<'_> {
         let evidence = Evidence {
             sums: &window.sums,
             gaps: window.gaps.as_deref(),
-            capacity_bps: self.capacity.as_ref().and_then(|capacity| capacity.bps),
+            capacity_bps: self.pprate.as_ref().and_then(|capacity| capacity.bps),
             mss_bytes: half.mss.value(),
             headers_bytes: half.headers_len(),
         };
@@ -206,7 +208,7 @@ impl Judge<'_> {
 
     /// Why the capacity is not known, if so: then the tree began at its second test.
     fn no_capacity(&self) -> Option<Text> {
-        match &self.capacity {
+        match &self.pprate {
             Some(capacity) if capacity.bps.is_some() => None,
             Some(capacity) => Some(format!("no capacity, {}", capacity.method).into()),
             None => {

@@ -393,8 +393,9 @@ impl Analysis {
 fn judge_of<'a>(flow: &'a mut Flow, side: usize, ends: Ends, options: &'a Options) -> Judge<'a> {
     let position = flow.position(side);
     let half = &mut flow.halves[side];
-    let capacity = half.capacity(options.min_packets);
-    Judge { half, ends, position, capacity, options }
+    let pprate = half.capacity(options.min_packets);
+    let capacity = pprate.map(|capacity| half.credible(capacity));
+    Judge { half, ends, position, pprate, capacity, options }
 }
 
 /// How far timestamps of a capture run backwards in practice (several queues, a clock corrected by

@@ -16,7 +16,8 @@ pub fn is_paced(case: &Case) -> bool {
         Some(_) => facts.is_queued(),
         None => case.before.is_some_and(Cause::is_bottleneck),
     };
-    if facts.is_queued() && facts.load.is_some_and(|load| load >= threshold::LOADED) {
+    let used = [facts.load, facts.utilisation].into_iter().flatten().reduce(f64::max);
+    if facts.is_queued() && used.is_some_and(|used| used >= threshold::LOADED) {
         return false;
     }
     let known = facts.idle + facts.dry >= threshold::WITHOUT_DATA;

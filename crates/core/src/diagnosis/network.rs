@@ -54,11 +54,20 @@ fn bottleneck(case: &Case) -> (Cause, Confidence) {
 /// Whether a full link carries hardly anything else.
 fn is_alone(case: &Case) -> bool {
     let facts = &case.facts;
+    let used = facts.utilisation.filter(|&used| used < threshold::OVERUSED);
+    // Rounds that a queue filled only in part deliver less, but some of them all that the link has.
+    let unmarked = facts.marks == 0;
+    let varying = facts.queued_rate_variation.filter(|&v| unmarked && v >= threshold::RAMPING);
+    let reached =
+        used.filter(|&used| used >= 0.5).zip(varying).map(|(used, v)| used * (1.0 + 1.3 * v));
+    if reached.is_some_and(|reached| reached >= threshold::REACHED) {
+        return true;
+    }
     // In a stretch without such rounds only what was sent counts, which may go into the queue.
-    let rated = facts.utilisation.filter(|_| facts.queued_rates >= threshold::RATED_ROUNDS);
-    let most = match rated {
-        Some(utilisation) => Some(utilisation).filter(|&most| most < threshold::OVERUSED),
-        None => facts.load,
+    let most = match facts.utilisation {
+        Some(_) if facts.queued_rates >= threshold::RATED_ROUNDS => used,
+        Some(_) if facts.queued >= 0.5 => used.max(facts.load),
+        _ => facts.load,
     };
     if most.is_some_and(|most| most >= threshold::UNSHARED_UTILISATION) {
         return true;
@@ -84,7 +93,8 @@ fn losses(case: &Case) -> (Cause, Confidence) {
     if let Some(cause) = loss_cause(case) {
         return cause;
     }
-    if facts.loss_ratio >= threshold::LOSS_HEAVY {
+    let heavy = threshold::LOSS_HEAVY..threshold::LOSS_ALL;
+    if heavy.contains(&facts.loss_ratio) {
         return (Cause::Policer, Confidence::Low);
     }
     if facts.recovery >= 0.5 && facts.losses <= 2 {

@@ -85,3 +85,11 @@ pub const INFLATED_NS: f64 = 5e6;
 /// Load of a queued link from which it is full, whatever the sender leaves unused (segmentation
 /// offload waits for room enough for a burst).
 pub const LOADED: f64 = 0.85;
+/// Variation of the delivery rate in rounds with a queue from which the queue came and went.
+pub const RAMPING: f64 = 0.25;
+/// What a tenth of such rounds delivers (mean and 1.3 deviations) over the capacity, from which
+/// nobody else takes a part.
+pub const REACHED: f64 = 0.97;
+/// Share of the bytes sent again from which a stretch holds hardly anything else, so that it says
+/// nothing of what was lost before.
+pub const LOSS_ALL: f64 = 0.6;

@@ -67,6 +67,9 @@ pub struct Half {
     flight_mean: f32,
     /// Smoothed round-trip time of the samples that hold the queue.
     queue_mean: Option<Nanos>,
+    /// How many there were, and how many of them were raised.
+    queue_samples: u32,
+    queue_raised: u32,
     rtt_newest: [Option<Nanos>; 2],
     /// The other side sent data since this one last did.
     asked: bool,
@@ -343,7 +346,7 @@ impl Half {
         let start = unwrap.peek(entry.seq + u32::from(entry.has(flags::SYN)));
         entry.ip_id != 0
             && start < self.ledger.next()
-            && self.ledger.is_copy(start, entry, self.rtt.min)
+            && self.ledger.is_copy(start, entry, self.rtt.srtt.map(|_| self.rtt.rto()))
     }
 
     /// Whether a segment without payload is a keep-alive: one below the next byte.
@@ -362,6 +365,23 @@ impl Half {
         }
         let delivered = self.delivery.most_bps;
         Some(self.capacity.get_or_insert_default().capacity(delivered))
+    }
+
+    /// The same as far as it is credible: at a link that is full something queues now and then. A
+    /// rate that is hardly above what was delivered, and never made a queue, is that of whoever
+    /// paced or clocked the packets (ALGORITHMS 7.12).
+    pub fn credible(&self, capacity: Capacity) -> Capacity {
+        let queues = self.queue_samples < FEWEST_SAMPLES
+            || f64::from(self.queue_raised) >= QUEUES_AT_LEAST * f64::from(self.queue_samples);
+        match (capacity.bps, self.delivery.most_bps) {
+            (Some(bps), Some(delivered)) if !queues && bps < OWN_PACE * delivered => Capacity {
+                bps: None,
+                method: "refused: the pace of the packets, and no queue at it",
+                lower_bps: Some(bps),
+                upper_bps: None,
+            },
+            _ => capacity,
+        }
     }
 
     /// The window scale that the flight sizes imply, when the handshake was not seen.
@@ -397,3 +417,10 @@ const HEADROOM_SEGMENTS: u64 = 3;
 const COLLECT_FROM: u64 = 32;
 /// No window reaches further (RFC 7323 section 2.3): such a number is not of this connection.
 const FARTHEST: u64 = 1 << 30;
+/// Round-trip samples below which a queue may have been missed.
+const FEWEST_SAMPLES: u32 = 20;
+/// Share of them that a link raises when it is full now and then: BBR keeps it so for one round in
+/// eight.
+const QUEUES_AT_LEAST: f64 = 0.03;
+/// A capacity up to so many times the delivered rate is near it (ALGORITHMS 7.12).
+const OWN_PACE: f64 = 1.5;

@@ -5,7 +5,7 @@ use crate::flow::entry::Entry;
 use crate::flow::ledger::{Filed, Kind};
 use crate::flow::losses::Shape;
 use crate::flow::policer::Policer;
-use crate::flow::signs::is_queued;
+use crate::flow::signs::{is_queued, is_raised};
 use crate::flow::view::Known;
 use crate::units::Nanos;
 use crate::wire::flags;
@@ -133,6 +133,8 @@ impl Half {
         let mean = self.queue_mean.get_or_insert(rtt);
         *mean = Nanos(mean.0 + (rtt.0 - mean.0) / 32);
         let floor = self.rtt.min.unwrap_or(rtt);
+        self.queue_samples += 1;
+        self.queue_raised += u32::from(is_raised(rtt, floor));
         if let Some(stretch) = &mut self.stretch {
             stretch.late().sums.signs_mut().round_trip(rtt, floor);
         }

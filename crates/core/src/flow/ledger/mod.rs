@@ -167,9 +167,9 @@ impl Ledger {
 
     /// Whether `entry`, from `start` on, is a copy of a segment in flight. A host that sends
     /// something again gives it another IPv4 identification, if it gives its segments different
-    /// ones at all; and it does not before a round trip, `rtt_min` at least, has passed.
+    /// ones at all; and it does not wait longer than a timeout, `rto`.
     #[cold]
-    pub fn is_copy(&self, start: u64, entry: &Entry, rtt_min: Option<Nanos>) -> bool {
+    pub fn is_copy(&self, start: u64, entry: &Entry, rto: Option<Nanos>) -> bool {
         let Ok(at) = self.sent.binary_search_by_key(&start, |sent| sent.start) else {
             return false;
         };
@@ -177,7 +177,7 @@ impl Ledger {
         let neighbours = [at.checked_sub(1), at.checked_add(1)];
         let mut others = neighbours.iter().flatten().filter_map(|&at| self.sent.get(at));
         !sent.hole
-            && entry.ts.since(sent.last()) < rtt_min.unwrap_or(LEAST_RTO)
+            && entry.ts.since(sent.last()) < rto.unwrap_or(LEAST_RTO)
             && sent.ip_id == entry.ip_id
             && sent.tsval == entry.tsval
             && sent.len == entry.payload_len

@@ -66,7 +66,7 @@ fn is_alone(case: &Case) -> bool {
     // In a stretch without such rounds only what was sent counts, which may go into the queue.
     let most = match facts.utilisation {
         Some(_) if facts.queued_rates >= threshold::RATED_ROUNDS => used,
-        Some(_) if facts.queued >= 0.5 => used.max(facts.load),
+        Some(_) if facts.queued >= 0.5 => [used, facts.load].into_iter().flatten().reduce(f64::max),
         _ => facts.load,
     };
     if most.is_some_and(|most| most >= threshold::UNSHARED_UTILISATION) {

@@ -4,6 +4,7 @@ from typing import Any, final
 
 __all__ = [
     "Batch",
+    "Emulation",
     "InputError",
     "PrivilegeError",
     "Rows",
@@ -13,6 +14,8 @@ __all__ = [
     "__version__",
     "analyze",
     "counters",
+    "emulate",
+    "scenario_names",
     "schemas",
 ]
 
@@ -61,3 +64,17 @@ def analyze(
 ) -> Stream: ...
 def counters() -> list[tuple[str, str]]: ...
 def schemas() -> list[tuple[str, list[tuple[str, str, bool, str]]]]: ...
+
+@final
+class Emulation:
+    def delivered(self) -> int: ...
+    def stop(self) -> dict[str, Any] | None: ...
+
+def emulate(
+    scenario: str | PathLike[str],
+    *,
+    taps: Sequence[int],
+    seed: int | None = None,
+    middle: str | PathLike[str] | None = None,
+) -> Emulation: ...
+def scenario_names(scenario: str | PathLike[str]) -> dict[str, Any]: ...

@@ -2,6 +2,7 @@
 //! about TCP.
 
 mod codec;
+pub mod emulate;
 mod error;
 mod files;
 mod filter;
@@ -15,4 +16,5 @@ mod sys;
 pub use error::Error;
 pub use files::read_frames;
 pub use progress::Progress;
+pub use emulate::duplicate;
 pub use stream::{Handle, Source, Stream, analyze};

@@ -66,14 +66,13 @@ class Inside:
         """Run a command to its end; what it printed."""
         return self._run(command, text)
 
-    def start(self, name: str, command: Sequence[str], ready: str = "", log: str = "") -> None:
+    def start(self, name: str, command: Sequence[str], ready: str = "") -> None:
         """Start a program; with `ready`, wait until it says that on standard error."""
-        output = open(log, "wb") if log else subprocess.DEVNULL  # noqa: SIM115
         program = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.PIPE if ready else output,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE if ready else subprocess.DEVNULL,
             preexec_fn=die_with_parent,
         )
         self._programs[name] = program

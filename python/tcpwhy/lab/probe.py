@@ -1,4 +1,4 @@
-"""Datagrams that measure a path: round trips one by one, and the rate of a burst that overloads it."""
+"""Datagrams that measure a path: round trips one by one, and the rate of an overload."""
 
 import socket
 import struct

@@ -174,8 +174,14 @@ def _run(one: "Scenario", output: Path, attempts: int) -> "Run | None":
 
 def _show(one: "Scenario", scores: "Scores", format: str) -> None:
     for (point, table, column), score in sorted(scores.items()):
-        row = {"scenario": one.name, "point": point, "table": table, "column": column}
-        row |= {"right": score.right, "all": score.all, "wrong": score.wrong}
+        row: dict[str, object] = {"scenario": one.name, "point": point, "table": table}
+        row = {
+            **row,
+            "column": column,
+            "right": score.right,
+            "all": score.all,
+            "wrong": score.wrong,
+        }
         if format == "jsonl":
             click.echo(json.dumps(row))
         elif score.wrong:

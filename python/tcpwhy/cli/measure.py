@@ -184,7 +184,8 @@ class _Live:
         from tcpwhy.measure import table
 
         self._omit_s = nanoseconds(options["omit"]) / 1e9 if options["omit"] else 0.0
-        self._columns = table.columns(width(sys.stdout))
+        sends = not options["reverse"]
+        self._columns = table.columns(width(sys.stdout), sends=sends)
         self._shown: dict[int, int] = {}
 
     def tick(self, watch: "Watch") -> None:
@@ -219,10 +220,10 @@ def _tell(outcome: "Outcome", options: dict[str, Any]) -> None:
         for stream in outcome.streams:
             for sample in outcome.samples[stream.number]:
                 raw = base64.b64encode(sample["raw"]).decode()
-                line = {"kind": "tcp_info", "stream": stream.number, **sample, "raw": raw}
-                click.echo(json.dumps(line))
-        for row in report.as_json(outcome):
-            click.echo(json.dumps(row, ensure_ascii=False))
+                text = {"kind": "tcp_info", "stream": stream.number, **sample, "raw": raw}
+                click.echo(json.dumps(text))
+        for text in report.as_json(outcome):
+            click.echo(json.dumps(text, ensure_ascii=False))
         return
     style = Style.of(sys.stdout)
     for stream in outcome.streams:

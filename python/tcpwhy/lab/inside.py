@@ -101,7 +101,7 @@ class Inside:
 
     def echo(self, local: tuple[str, int]) -> None:
         """Send every datagram back."""
-        probe.echo(tuple(local))
+        probe.echo(local)
 
     def round_trips(self, **settings: Any) -> list[float | None]:
         """Time round trips of datagrams."""
@@ -109,7 +109,7 @@ class Inside:
 
     def sink(self, local: tuple[str, int]) -> None:
         """Receive datagrams from now on."""
-        self._sink = probe.Sink(tuple(local))
+        self._sink = probe.Sink(local)
 
     def arrivals(self) -> list[int]:
         """Await the end of the datagrams; when each arrived."""

@@ -66,8 +66,8 @@ class Network:
             self.scenario.path, taps=taps, seed=self.scenario.seed, middle=self._middle
         )
         self._undo.callback(self._emulation.stop)
-        for name, host in wanted.items():
-            if host.warm_up:
+        for name, needs in wanted.items():
+            if needs.warm_up:
                 self._warm_up(name)
 
     def _host_settings(self) -> dict[str, settings.HostSettings]:

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 from tcpwhy import tcpinfo
@@ -121,9 +122,9 @@ class Traffic:
     def go(self, start: float, until: float, sample_s: float) -> None:
         """Start everything."""
         clock = Clock(start, until)
-        works = [lambda end=end: self._run(end, clock) for end in self._ends]
-        works += [lambda source=source: source(clock) for source in self._sources]
-        works.append(lambda: self._sample(clock, sample_s))
+        works: list[Callable[[], None]] = [partial(self._run, end, clock) for end in self._ends]
+        works += [partial(source, clock) for source in self._sources]
+        works.append(partial(self._sample, clock, sample_s))
         self._threads = [threading.Thread(target=work, daemon=True) for work in works]
         for thread in self._threads:
             thread.start()

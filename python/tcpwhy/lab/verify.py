@@ -4,7 +4,7 @@ A label that nobody verified is no label. Every check reads what is independent 
 TCP_INFO of the sender and the emulator's own tables, between begin and end of the span.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, NamedTuple
@@ -109,14 +109,14 @@ def _within(samples: Sequence[dict[str, Any]], expect: Expect) -> list[dict[str,
     return inside if len(inside) >= 2 else [samples[0], samples[-1]]
 
 
-def _share(samples: Sequence[dict[str, Any]], holds: Any) -> float:
+def _share(samples: Sequence[dict[str, Any]], holds: Callable[[dict[str, Any]], Any]) -> float:
     return sum(bool(holds(sample)) for sample in samples) / len(samples)
 
 
 def _unread_share(receiver: Sequence[dict[str, Any]]) -> float:
     """Unread bytes against the window that would be there without them."""
     shares = [s["unread_bytes"] / max(s["unread_bytes"] + (s["rcv_wnd"] or 0), 1) for s in receiver]
-    return median(shares)
+    return float(median(shares))
 
 
 def _links(run: Run, expect: Expect) -> dict[str, Any]:

@@ -96,7 +96,7 @@ class _Facts:
 
     def over_trip(self, size: float) -> float:
         """Bits per second of so many bytes in a round trip."""
-        return size * 8 / self.rtt_s
+        return float(size * 8 / self.rtt_s)
 
 
 def _payload_share(samples: Sequence[Sample]) -> float:

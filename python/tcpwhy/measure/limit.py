@@ -9,6 +9,7 @@ does not grow, retransmissions, a queue. The words are those of the passive verd
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
 from statistics import median
 from typing import Any
 
@@ -29,6 +30,9 @@ QUEUE_MIN_US = 2_000
 IDLE_SHARE = 0.25
 """Nothing in flight for so much of the time: the program had nothing to send."""
 PACED_RATIO = 0.85
+LOSS_BINDS = 0.25
+"""Loss limits when the sender gets near to what it allows: delayed acknowledgements and timeouts
+take up to three quarters of it, CUBIC and BBR exceed it."""
 NO_RATE = 1 << 40
 """Bytes per second that no one sets: the kernel gives all ones without a pacing rate."""
 
@@ -98,13 +102,18 @@ class Span:
     @property
     def rate_bps(self) -> float:
         """Acknowledged bits per second."""
-        return self.acked * 8 / self.seconds
+        return float(self.acked * 8 / self.seconds)
 
     @property
     def has_queue(self) -> bool:
         """Say whether round trips show a queue."""
         least = max(QUEUE_RATIO * self.min_rtt_us, self.min_rtt_us + QUEUE_MIN_US)
         return bool(self.rtt_us >= least)
+
+    def loss_bound_bps(self, loss: float) -> float:
+        """Give what a sender reaches with this loss (Mathis et al. 1997, equation 3)."""
+        mss = self.last["snd_mss"]
+        return float(mss * 8 * sqrt(1.5 / loss) / (max(self.rtt_us, 1) / 1e6))
 
     def limit(
         self, limitation: str | None, cause: str | None, confidence: float, evidence: str
@@ -116,7 +125,7 @@ class Span:
         )
 
     def _clock(self, name: str) -> float:
-        return min(1.0, self.delta(name) / 1e6 / self.seconds)
+        return float(min(1.0, self.delta(name) / 1e6 / self.seconds))
 
     def _share(self, holds: Any) -> float:
         return sum(bool(holds(s)) for s in self.inner) / max(len(self.inner), 1)
@@ -212,6 +221,8 @@ def _loss(span: Span) -> Found:
     if span.has_queue:
         text = f"{share} of the packets sent again; a queue: {trips}"
         return "unshared_bottleneck/loss", 0.7, text
+    if span.rate_bps < LOSS_BINDS * span.loss_bound_bps(span.retrans / packets):
+        return None
     text = f"{share} of the packets sent again without a queue: {trips}"
     return "random_loss", 0.7, text
 
@@ -236,7 +247,7 @@ def _rate_based(span: Span) -> Found:
 def _is_starting(span: Span) -> bool:
     cwnds = [s["snd_cwnd"] for s in span.samples]
     infinite = span.last["snd_ssthresh"] >= tcpinfo.INFINITE_SSTHRESH
-    return infinite and cwnds[-1] > cwnds[0] * 1.1
+    return bool(infinite and cwnds[-1] > cwnds[0] * 1.1)
 
 
 def _window(span: Span) -> Found:

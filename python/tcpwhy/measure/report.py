@@ -61,7 +61,9 @@ def as_json(outcome: Outcome) -> Iterator[dict[str, Any]]:
     for stream in outcome.streams:
         for row in rows(outcome, stream):
             yield {"kind": "interval", **row.to_json()}
-        told = next((s for s in outcome.peer["streams"] if s["id"] == stream.number), {})
+        told: dict[str, Any] = next(
+            (s for s in outcome.peer["streams"] if s["id"] == stream.number), {}
+        )
         yield {
             "kind": "end",
             "stream": stream.number,

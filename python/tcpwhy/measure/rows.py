@@ -94,7 +94,7 @@ def _sender_columns(samples: Sequence[Sample]) -> dict[str, Any]:
     def share(name: str) -> float | None:
         if last[name] is None:
             return None
-        return min(1.0, (last[name] - first[name]) / 1e6 / seconds)
+        return float(min(1.0, (last[name] - first[name]) / 1e6 / seconds))
 
     infinite = last["snd_ssthresh"] >= tcpinfo.INFINITE_SSTHRESH
     return {

@@ -33,12 +33,22 @@ COLUMNS = (
     Column("deliv.", 6, "delivery", rank=1),
     Column("pacing", 6, "pacing", rank=2),
 )
+RECEIVER_COLUMNS = (
+    Column("Time (s)", 8, "time"),
+    Column("B/s", 6, "throughput"),
+    Column("bit/s", 6, "bitrate"),
+    Column("rcvbuf", 6, "rcvbuf"),
+    Column("rcv_space", 9, "rcv_space"),
+    Column("unread", 6, "unread"),
+    Column("rcv_rtt ms", 10, "rcv_rtt"),
+    Column("out of order", 12, "ooo"),
+)
 LIMIT_WIDTH = 30
 
 
-def columns(width: int) -> tuple[Column, ...]:
+def columns(width: int, *, sends: bool = True) -> tuple[Column, ...]:
     """Choose the columns that fit beside the limit."""
-    chosen = list(COLUMNS)
+    chosen = list(COLUMNS if sends else RECEIVER_COLUMNS)
     while sum(c.width + 1 for c in chosen) + LIMIT_WIDTH > width:
         droppable = [c for c in chosen if c.rank]
         if not droppable:
@@ -57,8 +67,7 @@ def line(row: Row, chosen: Sequence[Column], *, streams: bool) -> str:
     """Show a row."""
     cells = _cells(row)
     text = " ".join(shorten(cells[c.show], c.width).rjust(c.width) for c in chosen)
-    arrow = "" if row.sends else "←"
-    limit = row.limit.word if row.limit else f"{arrow}(sender unknown)"
+    limit = row.limit.word if row.limit else "(the sender knows)"
     return f"{f'{row.stream:3} ' if streams else ''}{text} {limit}"
 
 
@@ -70,12 +79,17 @@ def _cells(row: Row) -> dict[str, str]:
         "cwnd": _iec(row.cwnd_bytes),
         "rwnd": _iec(row.rwnd_bytes),
         "sndbuf": _iec(row.sndbuf_bytes),
-        "ssthresh": _iec(row.ssthresh_bytes) if row.cwnd_bytes is not None else "",
+        "ssthresh": "" if row.cwnd_bytes is None else _iec(row.ssthresh_bytes) or "∞",
         "rtt": f"{_ms(row.rtt_us)}/{_ms(row.rttvar_us)}",
         "retr": str(row.retransmits) if row.retransmits else "0",
         "flight": _iec(row.flight_bytes),
         "delivery": _si(row.delivery_bps),
         "pacing": _si(row.pacing_bps),
+        "rcvbuf": _iec(row.rcvbuf_bytes),
+        "rcv_space": _iec(row.rcv_space_bytes),
+        "unread": _iec(row.unread_bytes),
+        "rcv_rtt": "" if row.rcv_rtt_us is None else _ms(row.rcv_rtt_us),
+        "ooo": "" if row.out_of_order_packets is None else str(row.out_of_order_packets),
     }
 
 
@@ -85,13 +99,13 @@ def _ms(us: float) -> str:
 
 
 def _si(value: float | None) -> str:
-    """Three digits and a decimal prefix."""
-    return "∞" if value is None else _scaled(value, 1000, " kMGT")
+    """Three digits and a decimal prefix; nothing for what is not known."""
+    return "" if value is None else _scaled(value, 1000, " kMGT")
 
 
 def _iec(value: float | None) -> str:
     """Three digits and a binary prefix."""
-    return "∞" if value is None else _scaled(value, 1024, " KMGT", mark="i")
+    return "" if value is None else _scaled(value, 1024, " KMGT", mark="i")
 
 
 def _scaled(value: float, base: int, prefixes: str, mark: str = "") -> str:

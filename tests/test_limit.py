@@ -18,7 +18,7 @@ BASE = {name: 0 for name, *_ in tcpinfo.FIELDS} | {
     "snd_cwnd": 100,
     "snd_ssthresh": 60,
     "snd_wnd": 1_000_000,
-    "snd_wscale": 10,
+    "options": 7,
     "max_pacing_rate": 2**64 - 1,
     "delivery_rate_app_limited": False,
     "controller": "cubic",
@@ -86,7 +86,7 @@ CASES = {
         "receiver_window/buffer",
     ),
     "no window scaling": (
-        transfer(rate_bps=13e6, rwnd=0.98, unacked=45, snd_wnd=65_535, snd_wscale=0),
+        transfer(rate_bps=13e6, rwnd=0.98, unacked=45, snd_wnd=65_535, options=3),
         "receiver_window/no_window_scaling",
     ),
     # The kernel calls it limited by the application as well.
@@ -100,11 +100,20 @@ CASES = {
         ),
         "sender_window/send_buffer",
     ),
+    # A write larger than the buffer: the kernel's clock does not run.
+    "a small send buffer and large writes": (
+        transfer(rate_bps=43e6, unacked=200, snd_cwnd=300, notsent_bytes=0, program="eager"),
+        "sender_window/send_buffer",
+    ),
     "a clamped cwnd": (
         transfer(rate_bps=5.6e6, snd_cwnd=20, unacked=20),
         "sender_window/cwnd_clamp",
     ),
     "a queue": (transfer(rtt=110_000), "unshared_bottleneck/queue"),
+    "a queue that several streams of a test fill": (
+        transfer(rtt=110_000, shares_path=True),
+        "shared_bottleneck/queue",
+    ),
     "a queue that overflows": (
         transfer(rtt=75_000, loss=0.01),
         "unshared_bottleneck/loss",

@@ -55,6 +55,9 @@ STATES = (
 CA_STATES = ("open", "disorder", "cwr", "recovery", "loss")
 """Names of `ca_state`."""
 
+OPTION_WSCALE = 4
+"""Bit of `options`: both ends offered window scaling (RFC 7323). The shift may still be 0."""
+
 INFINITE_SSTHRESH = 0x7FFFFFFF
 """`snd_ssthresh` before the first loss."""
 

@@ -43,18 +43,24 @@ class Advice:
 
 
 def advise(
-    limits: Sequence[Limit], samples: Sequence[Sample], *, bitrate_bps: float | None = None
+    limits: Sequence[Limit],
+    samples: Sequence[Sample],
+    *,
+    bitrate_bps: float | None = None,
+    window_max_bytes: int | None = None,
 ) -> Advice:
     """Put the limits of all intervals together, and say what to do.
 
-    `samples` are those of the sender from the begin of the first interval to the end.
+    `samples` are those of the sender from the begin of the first interval to the end;
+    `window_max_bytes` is what the receiver's window may grow to, when it told that.
     """
     best, shares = overall(limits)
     if best is None or len(samples) < 2:
         return Advice("-", None, None, 0.0, "nothing was measured")
     facts = _Facts(samples, bitrate_bps)
+    window_bytes = max(facts.rwnd_bytes, window_max_bytes or 0)
     remedy = _REMEDIES.get(best.word) or _REMEDIES.get(best.limitation or "")
-    bounds = sorted(_bounds(facts, best.word))
+    bounds = sorted(_bounds(facts, window_bytes, best.word))
     known = [bound for bound in bounds if bound[0] > facts.rate_bps * 1.02]
     unknown = "" if known else "no other bound is known, the path was never filled"
     if best.limitation in ("unshared_bottleneck", "shared_bottleneck", "policer"):
@@ -118,10 +124,10 @@ def _sndbuf_max(facts: _Facts) -> int:
     return facts.sndbuf_bytes if facts.last.get("sndbuf_is_fixed") else int(limits[2])
 
 
-def _bounds(facts: _Facts, word: str) -> Iterator[tuple[float, str]]:
+def _bounds(facts: _Facts, window_bytes: int, word: str) -> Iterator[tuple[float, str]]:
     """Give every bound that is known, less the one that is removed."""
     if not word.startswith("receiver_window"):
-        yield facts.over_trip(facts.rwnd_bytes), "receiver_window"
+        yield facts.over_trip(window_bytes), "receiver_window"
     if word != "sender_window/send_buffer":
         size = _sndbuf_max(facts) * facts.payload_share
         yield facts.over_trip(size), "sender_window/send_buffer"

@@ -17,7 +17,12 @@ from tcpwhy import tcpinfo
 from tcpwhy.units import as_bytes, as_duration, as_rate, as_share
 
 Sample = dict[str, Any]
-"""TCP_INFO decoded, with `at_s`, `controller` and what the socket says of its buffers."""
+"""TCP_INFO decoded, with `at_s`, `controller` and what the socket says of its buffers.
+
+What looks on its own program adds `program`: `eager` when it waits to write more, `done` when it
+has written all. Of any other program it is not known. `shares_path` says that other connections
+of the same program go the same way.
+"""
 
 HALF = 0.5
 """What holds for more than half of the time is what limits."""
@@ -79,6 +84,9 @@ class Span:
         self.busy = self._clock("busy_time")
         self.rwnd = self._clock("rwnd_limited")
         self.sndbuf = self._clock("sndbuf_limited")
+        self.eager = self._share(lambda s: s.get("program") == "eager") > HALF
+        self.done = self.last.get("program") == "done"
+        self.bottleneck = f"{'' if self.last.get('shares_path') else 'un'}shared_bottleneck"
         self.sent = self.delta("bytes_sent")
         self.acked = self.delta("bytes_acked")
         self.retrans = self.delta("total_retrans")
@@ -148,8 +156,7 @@ def _receiver_window(span: Span) -> Found:
         f"window {as_bytes(span.rwnd_bytes)}, {as_bytes(span.flight_bytes)} in flight, "
         f"RTT {as_duration(span.rtt_us * 1e3)}"
     )
-    wscale = span.last["snd_wscale"]
-    if wscale == 0 and span.rwnd_bytes <= 65535:
+    if not span.last["options"] & tcpinfo.OPTION_WSCALE and span.rwnd_bytes > 32767:
         return "receiver_window/no_window_scaling", 0.9, f"no window scaling: {numbers}"
     unread = [s["peer_unread_bytes"] for s in span.inner if s.get("peer_unread_bytes") is not None]
     if unread:
@@ -167,15 +174,21 @@ def _receiver_window(span: Span) -> Found:
 
 
 def _send_buffer(span: Span) -> Found:
-    if span.sndbuf < HALF:
-        return None
     size = span.last.get("sndbuf_bytes")
-    text = (
-        f"the kernel waited for room in the send buffer {as_share(span.sndbuf)} of the time"
-        + (f"; buffer {as_bytes(size)}" if size else "")
-        + f", {as_bytes(span.flight_bytes)} in flight, RTT {as_duration(span.rtt_us * 1e3)}"
-    )
-    return "sender_window/send_buffer", 0.95, text
+    numbers = (
+        f"; buffer {as_bytes(size)}" if size else ""
+    ) + f", {as_bytes(span.flight_bytes)} in flight, RTT {as_duration(span.rtt_us * 1e3)}"
+    if span.sndbuf >= HALF:
+        share = as_share(span.sndbuf)
+        text = f"the kernel waited for room in the send buffer {share} of the time"
+        return "sender_window/send_buffer", 0.95, text + numbers
+    # A write larger than the buffer sleeps until two thirds are free: the kernel's clock, which
+    # starts only when nothing is left unsent, misses that.
+    if span.eager and span.starved > HALF:
+        share = as_share(span.starved)
+        text = f"the program waits to write, yet nothing is left to send in {share} of the samples"
+        return "sender_window/send_buffer", 0.8, text + numbers
+    return None
 
 
 def _paced(span: Span) -> Found:
@@ -189,6 +202,8 @@ def _paced(span: Span) -> Found:
 
 
 def _application(span: Span) -> Found:
+    if span.eager or span.done:
+        return None
     if span.busy < 1 - IDLE_SHARE:
         text = f"nothing in flight {as_share(1 - span.busy)} of the time"
         return "application/idle", 0.95, text
@@ -217,10 +232,10 @@ def _loss(span: Span) -> Found:
     trips = f"RTT {as_duration(span.rtt_us * 1e3)} over {as_duration(span.min_rtt_us * 1e3)}"
     share = as_share(span.retrans / packets)
     if span.delta("delivered_ce") > 0:
-        return "unshared_bottleneck/queue", 0.6, f"marked and retransmitted {share}; {trips}"
+        return f"{span.bottleneck}/queue", 0.6, f"marked and retransmitted {share}; {trips}"
     if span.has_queue:
         text = f"{share} of the packets sent again; a queue: {trips}"
-        return "unshared_bottleneck/loss", 0.7, text
+        return f"{span.bottleneck}/loss", 0.7, text
     if span.rate_bps < LOSS_BINDS * span.loss_bound_bps(span.retrans / packets):
         return None
     text = f"{share} of the packets sent again without a queue: {trips}"
@@ -231,7 +246,7 @@ def _queue(span: Span) -> Found:
     trips = f"RTT {as_duration(span.rtt_us * 1e3)} over {as_duration(span.min_rtt_us * 1e3)}"
     if span.has_queue and span.acked > 0:
         text = f"a queue stands: {trips}, {as_rate(span.rate_bps)} delivered"
-        return "unshared_bottleneck/queue", 0.8, text
+        return f"{span.bottleneck}/queue", 0.8, text
     return None
 
 
@@ -241,7 +256,7 @@ def _rate_based(span: Span) -> Found:
     if _is_starting(span):
         return None
     text = f"BBR paces at its estimate of the bottleneck, {as_rate(span.rate_bps)} delivered"
-    return "unshared_bottleneck/queue", 0.6, text
+    return f"{span.bottleneck}/queue", 0.6, text
 
 
 def _is_starting(span: Span) -> bool:

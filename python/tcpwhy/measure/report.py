@@ -7,6 +7,7 @@ from tcpwhy.measure.advice import Advice, advise
 from tcpwhy.measure.client import Outcome
 from tcpwhy.measure.limit import limit_of
 from tcpwhy.measure.rows import Row, rows_of
+from tcpwhy.measure.session import window_max_of
 from tcpwhy.measure.stream import Stream
 
 
@@ -41,9 +42,13 @@ def advice(outcome: Outcome, stream: Stream) -> Advice:
     if len(samples) < 2:
         text = "only the sender's kernel knows: run `tcpwhy measure --server` at the other end"
         return Advice("-", None, None, 0.0, text)
+    window_max = window_max_of(outcome.peer) if stream.sends else None
     limits = [row.limit for row in rows(outcome, stream) if row.limit]
     return advise(
-        limits or [limit_of(samples)], samples, bitrate_bps=outcome.parameters.bitrate_bps
+        limits or [limit_of(samples)],
+        samples,
+        bitrate_bps=outcome.parameters.bitrate_bps,
+        window_max_bytes=window_max,
     )
 
 

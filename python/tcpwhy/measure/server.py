@@ -97,6 +97,7 @@ class Server:
     ) -> None:
         watch = Watch(streams)
         for index, stream in enumerate(streams):
+            stream.shares_path = parameters.parallel > 1
             stream.sndbuf_is_fixed = bool(parameters.options.sndbuf_bytes)
             stream.start(
                 bitrate_bps=parameters.bitrate_bps,

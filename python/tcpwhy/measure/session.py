@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tcpwhy import _core
@@ -173,19 +174,38 @@ def results_json(watch: Watch, parameters: Parameters, *, with_samples: bool) ->
         "streams": streams,
     }
     if with_samples:
-        text["tcpwhy"] = {
-            str(number): [_text_of(one) for one in list_] for number, list_ in watch.samples.items()
-        }
+        sampled = {str(k): [_text_of(one) for one in v] for k, v in watch.samples.items()}
+        text["tcpwhy"] = {"samples": sampled, "window_max_bytes": _window_max(parameters)}
     return text
 
 
 def samples_of(results: dict[str, Any]) -> dict[int, list[dict[str, Any]]]:
     """Read the samples of the other end; none when it is iperf3."""
-    found = results.get("tcpwhy") or {}
+    found = (results.get("tcpwhy") or {}).get("samples", {})
     return {
         int(number): [{**one, "raw": base64.b64decode(one["raw"])} for one in list_]
         for number, list_ in found.items()
     }
+
+
+def _window_max(parameters: Parameters) -> int | None:
+    """Give the largest window that a receiver here offers, once autotuning has grown it.
+
+    Half of the buffer is for the kernel's bookkeeping (`tcp_adv_win_scale` of 1, tcp(7)).
+    """
+    if parameters.options.rcvbuf_bytes or parameters.options.window_clamp_bytes:
+        return None
+    try:
+        sizes = Path("/proc/sys/net/ipv4/tcp_rmem").read_text(encoding="ascii").split()
+    except OSError:
+        return None
+    return int(sizes[2]) // 2
+
+
+def window_max_of(results: dict[str, Any]) -> int | None:
+    """Read the largest window that the other end offers; None when it is fixed or not told."""
+    found = (results.get("tcpwhy") or {}).get("window_max_bytes")
+    return None if found is None else int(found)
 
 
 def _text_of(sample: dict[str, Any]) -> dict[str, Any]:

@@ -65,6 +65,9 @@ class Stream:
         self.calls = 0
         self.controller = controller_of(connection)
         self.sndbuf_is_fixed = False
+        self.shares_path = False
+        self.program: str | None = None
+        """What it does: `eager` to write more, `done` with writing; None when it keeps a rate."""
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -77,6 +80,7 @@ class Stream:
         limit_bytes: int | None,
     ) -> None:
         """Begin to write, so many bytes at most, or to read."""
+        self.program = "eager" if self.sends and not bitrate_bps else None
 
         def work() -> None:
             if self.sends:
@@ -122,6 +126,7 @@ class Stream:
                     block = block[: limit_bytes - self.bytes]
                     if not block:
                         # The connection stays open: its last bytes are to be acknowledged.
+                        self.program = "done"
                         self._stopped.wait()
                         return
                 self.bytes += self.connection.send(block)
@@ -148,7 +153,9 @@ class Stream:
     def sample(self, at_s: float) -> dict[str, Any] | None:
         """Take the kernel's view at this instant; None when the connection is gone."""
         taken = sample(self.connection, at_s, self.controller)
-        return taken and {**taken, "sndbuf_is_fixed": self.sndbuf_is_fixed}
+        own = {"sndbuf_is_fixed": self.sndbuf_is_fixed, "program": self.program}
+        own["shares_path"] = self.shares_path
+        return taken and {**taken, **own}
 
 
 def sample(connection: socket.socket, at_s: float, controller: str) -> dict[str, Any] | None:

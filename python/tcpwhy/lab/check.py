@@ -67,7 +67,8 @@ def load(folder: Path, scenario: Scenario) -> Run:
     with (folder / "tcp_info.jsonl").open(encoding="utf-8") as file:
         for line in file:
             sample = json.loads(line)
-            ends[sample["flow"], sample["side"]]["samples"].append(sample)
+            flow, side = sample.pop("flow"), sample.pop("side")
+            ends[flow, side]["samples"].append(sample)
     captures = {name: folder / file for name, file in facts["captures"].items()}
     return Run(
         scenario,

@@ -23,6 +23,8 @@ LATE_P999_MS_MAX = 2.0
 """A run in which more than one packet in a thousand left later than this is not the run that was
 meant. An emulator with real-time scheduling on an idle machine stays below 0.1 ms."""
 CAPTURE_BYTES = 128
+CAPTURE_DELAY_S = 1.2
+"""libpcap hands over a block of frames after 1 s at the latest; what is in it then, is lost."""
 SIDES = ("forward", "backward")
 
 
@@ -70,8 +72,7 @@ def run(scenario: Scenario, folder: Path) -> Run:
         captured = {name: _capture(network, name, folder) for name in _tcp_hosts(scenario)}
         start_ns = _traffic(network)
         ends = [end for host in network.hosts.values() for end in host.call("results")]
-        # libpcap hands over a block of frames after its time-out at the latest.
-        time.sleep(0.3)
+        time.sleep(CAPTURE_DELAY_S)
         dumps = {name: _end_capture(network, name) for name in captured}
         emulator = network.stop()
         interfaces = {

@@ -11,8 +11,9 @@ import click
 from tcpwhy._core import UsageError
 from tcpwhy.cli import INTERRUPTED
 from tcpwhy.cli._options import DURATION
+from tcpwhy.measure.number import prefixed
 from tcpwhy.terminal import Style, width
-from tcpwhy.units import nanoseconds, quantity
+from tcpwhy.units import nanoseconds
 
 if TYPE_CHECKING:
     from tcpwhy.measure.client import Outcome
@@ -27,7 +28,7 @@ class QuantityType(click.ParamType[int]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Read the number."""
         try:
-            return quantity(value)
+            return prefixed(value)
         except UsageError as error:
             self.fail(str(error), param, ctx)
 

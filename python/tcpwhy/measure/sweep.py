@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tcpwhy._core import UsageError
-from tcpwhy.units import as_rate, quantity
+from tcpwhy.measure.number import prefixed
+from tcpwhy.units import as_rate
 
 SETTINGS = {"sndbuf": "sndbuf", "rcvbuf": "rcvbuf", "pace": "pace", "cc": "controller"}
 """What can be swept, and what the option is called inside."""
@@ -28,7 +29,7 @@ def parse(text: str) -> tuple[str, list[str] | list[int]]:
         raise UsageError(f"{text!r}: a sweep is WHAT=VALUE,VALUE with one of {known}")
     if name == "cc":
         return SETTINGS[name], values
-    return SETTINGS[name], [quantity(value) for value in values]
+    return SETTINGS[name], [prefixed(value) for value in values]
 
 
 def chart(name: str, points: Sequence[Point], width: int) -> Iterator[str]:

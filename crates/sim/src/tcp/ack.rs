@@ -201,7 +201,10 @@ impl Sender {
         match before {
             Phase::Recovery => true,
             Phase::Loss => {
-                self.config.reno_rules == RenoRules::Ns3 && self.recovery.phase == Phase::Open
+                let beyond = self.board.una.saturating_sub(self.recovery.recover);
+                self.config.reno_rules == RenoRules::Ns3
+                    && self.recovery.phase == Phase::Open
+                    && beyond < self.mss
             }
             Phase::Open => false,
         }

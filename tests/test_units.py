@@ -5,7 +5,15 @@ from datetime import timedelta
 import pytest
 
 from tcpwhy import UsageError
-from tcpwhy.units import as_bytes, as_duration, as_rate, as_share, nanoseconds
+from tcpwhy.units import (
+    as_bytes,
+    as_duration,
+    as_quantity,
+    as_rate,
+    as_share,
+    nanoseconds,
+    quantity,
+)
 
 
 @pytest.mark.parametrize(
@@ -61,3 +69,42 @@ def test_what_is_no_duration_is_refused(written):
 )
 def test_quantities_are_shown_for_people(text, expected):
     assert text == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "expected"),
+    [
+        ("100ms", "ns", 100e6),
+        ("0", "ns", 0),
+        ("1.5 s", "ns", 1.5e9),
+        ("64KiB", "bytes", 65_536),
+        ("16 MiB", "bytes", 2**24),
+        ("1.5MB", "bytes", 1.5e6),
+        ("1448", "bytes", 1448),
+        ("10Mbit/s", "bps", 1e7),
+        ("1.2Gbps", "bps", 1.2e9),
+        ("2.5e6", "bps", 2.5e6),
+        ("0.1%", "", 0.001),
+        ("0.001", "", 0.001),
+        ("10", "segs", 10),
+        ("inf", "bytes", float("inf")),
+    ],
+)
+def test_quantities_are_understood(text, unit, expected):
+    assert quantity(text, unit) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [("100", "ns"), ("5 mb", "bytes"), ("3MB/s", "bps"), ("-1", ""), ("", "segs"), ("1%", "segs")],
+)
+def test_a_quantity_that_could_be_anything_is_refused(text, unit):
+    with pytest.raises(UsageError, match="not understood"):
+        quantity(text, unit)
+
+
+def test_a_name_tells_how_its_value_is_shown():
+    assert as_quantity(1448, "mss_bytes") == "1,448 B"
+    assert as_quantity(0.001, "loss") == "0.1 %"
+    assert as_quantity(38.73, "window_segs") == "38.7 segments"
+    assert as_quantity(1.2247, "c") == "1.22"

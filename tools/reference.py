@@ -6,6 +6,7 @@ other pages every `console` block is run again, and shows what its commands prin
 With --check it only says which pages are not current.
 """
 
+import math
 import os
 import re
 import subprocess
@@ -18,6 +19,7 @@ import click
 
 from tcpwhy import _core
 from tcpwhy.cli import tcpwhy
+from tcpwhy.model import Parameter, models
 from tcpwhy.store import questions
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,7 +30,12 @@ SQL_TYPES = {"Utf8": "text", "Boolean": "boolean", "Float64": "double"}
 
 def pages() -> dict[str, str]:
     """Give every page by its path, as it should be."""
-    made = {"tables": tables(), "counters": counters(), "commands": commands()}
+    made = {
+        "tables": tables(),
+        "counters": counters(),
+        "commands": commands(),
+        "models": throughput_models(),
+    }
     note = "<!-- Made by `make docs` from the code; change it there. -->\n"
     pages = {
         f"{REFERENCE}/{name}.md": "\n".join([note, *lines, ""]) for name, lines in made.items()
@@ -100,9 +107,35 @@ def commands() -> Iterator[str]:
             yield from _questions()
 
 
+def throughput_models() -> Iterator[str]:
+    """Document every model and its parameters."""
+    yield from ["# Throughput models", ""]
+    yield "`tcpwhy model NAME` on the command line, `tcpwhy.model.predict` in Python, and"
+    yield "`tcpwhy_core::model` in Rust. [models.md](../models.md) shows how to use them."
+    yield "All answer with a rate of payload in bit/s, or with the reason why there is none."
+    for name, model in models().items():
+        yield from ["", f"## {name}", "", model.doc, "", "```", model.formula, "```", ""]
+        yield from [f"Source: {model.source}.", "", "Holds when", ""]
+        yield from [f"- {condition}" for condition in model.conditions]
+        yield from ["", "| parameter | default | allowed | meaning |", "|---|---|---|---|"]
+        for parameter in model.parameters:
+            cells = (_default(parameter), parameter.allowed, parameter.doc)
+            yield f"| `{parameter.name}` | {' | '.join(map(_cell, cells))} |"
+
+
+def _default(parameter: Parameter) -> str:
+    if parameter.default is None:
+        return parameter.derived or "required"
+    if parameter.choices:
+        return parameter.choices[int(parameter.default)]
+    return "no limit" if math.isinf(parameter.default) else f"{parameter.default:,.10g}"
+
+
 def _options(command: click.Command, context: click.Context) -> Iterator[str]:
     options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
     records = [option.get_help_record(context) for option in options]
+    if not records:
+        return
     yield from ["", "| option | meaning |", "|---|---|"]
     for record in filter(None, records):
         yield f"| `{_cell(record[0])}` | {_cell(record[1])} |"

@@ -4,6 +4,7 @@ from typing import Any, final
 
 __all__ = [
     "Batch",
+    "Column",
     "Emulation",
     "InputError",
     "PrivilegeError",
@@ -16,9 +17,13 @@ __all__ = [
     "analyze",
     "counters",
     "emulate",
+    "models",
+    "predict",
+    "predict_one",
     "scenario_names",
     "schemas",
     "simulate",
+    "solve",
     "sweep",
     "tables_by_maker",
 ]
@@ -63,6 +68,7 @@ def analyze(
     min_packets: int | None = None,
     filter: str | None = None,
     flow: str | None = None,
+    frame: int | None = None,
     workers: int | None = None,
     compat_seed: bool = False,
 ) -> Stream: ...
@@ -104,3 +110,19 @@ def emulate(
     middle: str | PathLike[str] | None = None,
 ) -> Emulation: ...
 def scenario_names(scenario: str | PathLike[str]) -> dict[str, Any]: ...
+
+_Parameter = tuple[str, str, str, float | None, str | None, list[str]]
+
+@final
+class Column:
+    def __len__(self) -> int: ...
+    def to_bytes(self) -> bytes: ...
+    def to_list(self) -> list[float | None]: ...
+    def __arrow_c_array__(self, requested_schema: Any | None = None) -> tuple[Any, Any]: ...
+
+def models() -> list[tuple[str, str, str, str, list[str], list[_Parameter]]]: ...
+def predict(name: str, values: Sequence[Any]) -> Column: ...
+def predict_one(
+    name: str, values: Sequence[float]
+) -> tuple[float | None, str | None, str | None, list[tuple[str, float]]]: ...
+def solve(name: str, parameter: str, rate_bps: float, values: Sequence[float]) -> float: ...

@@ -1,12 +1,11 @@
 """The default view of the flows of a run, for a person: the slowest big halves first."""
 
-import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tcpwhy import _core
-from tcpwhy.terminal import Style
+from tcpwhy.terminal import Style, wrapped
 from tcpwhy.units import as_bytes, as_duration, as_rate, as_share
 
 HALVES_SHOWN = 20
@@ -144,14 +143,7 @@ def _table(halves: Sequence[Half], width: int, style: Style) -> Iterator[str]:
             yield pair
             pair = ""
         yield line(pair, half.numbers, style.bold(half.limitation or "–"))
-        yield from (style.dim(f"  {part}") for part in _wrapped(half.why, width - 2))
-
-
-def _wrapped(text: str, width: int) -> Iterator[str]:
-    """Break a sentence into lines, but not between a number and its unit."""
-    glued = re.sub(r"(?<=\d) (?=[^\W\d]|%)", "\N{NO-BREAK SPACE}", text)
-    for line in textwrap.wrap(glued, width):
-        yield line.replace("\N{NO-BREAK SPACE}", " ")
+        yield from (style.dim(f"  {part}") for part in wrapped(half.why, width - 2))
 
 
 def _summary(counters: Mapping[str, int]) -> str:

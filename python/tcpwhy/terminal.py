@@ -1,7 +1,9 @@
 """What a terminal shows: its width, whether it has colours, text in aligned columns."""
 
 import os
+import re
 import shutil
+import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
@@ -53,6 +55,21 @@ class Style:
 def shorten(text: str, limit: int) -> str:
     """Cut at the end, with an ellipsis."""
     return text if len(text) <= limit else text[: max(0, limit - 1)] + "…"
+
+
+def wrapped(text: str, limit: int) -> Iterator[str]:
+    """Break a sentence into lines, but not between a number and its unit."""
+    glued = re.sub(r"(?<=\d) (?=[^\W\d]|%)", "\N{NO-BREAK SPACE}", text)
+    for line in textwrap.wrap(glued, limit):
+        yield line.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def paragraph(head: str, text: str, limit: int) -> Iterator[str]:
+    """Break a text into lines under its head, which stands beside the first; none if empty."""
+    indent = head
+    for line in wrapped(text, limit - len(head)):
+        yield f"{indent}{line}"
+        indent = " " * len(head)
 
 
 def shown(value: object) -> str:

@@ -27,6 +27,47 @@ def nanoseconds(duration: Duration) -> int:
     return result
 
 
+_PREFIXES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+_BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
+_QUANTITIES: dict[str, dict[str, float]] = {
+    "ns": {unit: float(scale) for unit, scale in _NANOSECONDS.items()},
+    "bytes": {f"{p}B": scale for p, scale in (_PREFIXES | _BINARY | {"K": 1e3}).items()},
+    "bps": {f"{p}{unit}": s for p, s in _PREFIXES.items() for unit in ("bit/s", "bit", "bps")},
+    "": {"%": 0.01},
+}
+"""Units as people write them, by the unit that they are converted to: an end of a name."""
+
+
+def quantity(text: str, unit: str) -> float:
+    """Convert "100ms" to ns, "64KiB" to bytes, "10Mbit/s" to bps, "0.1%" to a share.
+
+    A number alone is in the unit itself, but for a time, where nobody would guess it.
+    """
+    units = _QUANTITIES.get(unit, {})
+    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?|inf)\s*(\S*)\s*", text)
+    scale = (units | ({} if unit == "ns" else {"": 1.0})).get(match[2]) if match else None
+    if match and unit == "ns" and not match[2] and float(match[1]) == 0:
+        scale = 1.0
+    if match is None or scale is None:
+        known = f" and one of {', '.join(units)}" if units else ""
+        raise UsageError(f"{text!r} is not understood: write a number{known}")
+    return float(match[1]) * scale
+
+
+def as_quantity(value: float, name: str) -> str:
+    """Show a number in the unit that its name ends in, a share or loss as per cent."""
+    shows = {"ns": as_duration, "bytes": as_bytes, "bps": as_rate}
+    if name.endswith("_segs"):
+        return f"{value:,.0f} segments" if value >= 1000 else f"{value:.3g} segments"
+    show = shows.get(name.rpartition("_")[2])
+    if show is not None:
+        is_short = show is as_bytes and value == int(value) and value < 100_000
+        return f"{value:,.0f} B" if is_short else show(value)
+    if name.endswith(("share", "loss")):
+        return f"{value * 100:.3g} %"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
 def as_duration(ns: float | None) -> str:
     """Show a span of time: 1.25 s, 102 ms, 35 µs."""
     if ns is None:

@@ -6,6 +6,7 @@
 
 pub mod counter;
 pub mod flow;
+pub mod model;
 pub mod pipeline;
 pub mod record;
 pub mod report;

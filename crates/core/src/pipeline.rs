@@ -78,6 +78,8 @@ pub struct Options {
     pub compat_seed: bool,
     /// Report only this flow: its `flow_id` in decimal, or its Community ID.
     pub flow: Option<String>,
+    /// Of the `segments` table, only the row of this frame, whichever flow it belongs to.
+    pub frame: Option<u64>,
     /// Flows held at the same time per worker; beyond it, the least valuable one is put out.
     pub max_flows: usize,
 }
@@ -91,6 +93,7 @@ impl Default for Options {
             min_packets: 300,
             compat_seed: false,
             flow: None,
+            frame: None,
             max_flows: 10_000_000,
         }
     }
@@ -225,7 +228,7 @@ impl Analyse for Analysis {
         });
         let filed = flow.segment(frame, entry, sack, self.interval);
         self.counters.add(Counter::DuplicateFrames, u64::from(filed.duplicate));
-        if self.wanted.segments {
+        if self.wanted.segments && self.options.frame.is_none_or(|wanted| wanted == frame) {
             self.report_segment(flow, frame, entry, sack, &filed);
         }
         if self.wanted.intervals {

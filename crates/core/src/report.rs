@@ -3,6 +3,7 @@
 use crate::flow::capacity::Capacity;
 use crate::flow::entry::Entry;
 use crate::flow::half::Half;
+use crate::flow::ledger::Rule;
 use crate::flow::period::{self, MERGE_DROP, Period, PeriodKind};
 use crate::flow::stretch::Interval;
 use crate::flow::sums::Window;
@@ -248,6 +249,7 @@ pub fn segment_row(
     let blocks = sack.iter().filter_map(|&(left, right)| {
         Some(format!("{}-{}", peer.relative(left)?, peer.relative(right)?))
     });
+    let (rule, witness) = (rule(filed), filed.sent.and_then(|sent| sent.filed.witness));
     SegmentRow {
         flow_id: ends.flow_id,
         direction: ends.direction,
@@ -259,11 +261,31 @@ pub fn segment_row(
         rwnd: scale.map(|scale| u64::from(entry.window_raw) << scale),
         flight_size: filed.sent.and_then(|sent| sent.flight_size),
         kind: segment_kind(entry, filed),
-        proof: filed.sent.and_then(|sent| sent.filed.witness).map(|frame| format!("frame {frame}")),
+        proof: rule.map(|rule| proof(rule, witness)),
+        rule: rule.map(Rule::name),
+        proof_frame: witness,
+        spurious_bytes: filed.acked.spurious_bytes,
+        rto_ns: own.rtt.rto(),
+        srtt_ns: own.rtt.srtt,
+        tsval: entry.has_timestamps().then_some(entry.tsval),
+        tsecr: (entry.has_timestamps() && is_ack).then_some(entry.tsecr),
+        ip_id: entry.ip_id,
         sack: (!sack.is_empty()).then(|| blocks.collect::<Vec<String>>().join(" ")),
         flags: flag_letters(entry.flags()),
         ecn: entry.ecn(),
     }
+}
+
+/// What decided the kind of a segment that is not new, or what its acknowledgement proves.
+fn rule(filed: &Filed) -> Option<Rule> {
+    let kind = filed.sent.map(|sent| sent.filed.rule).filter(|&rule| rule != Rule::Above);
+    kind.or(filed.acked.proof)
+}
+
+/// The rule in words, with the frame of the earlier copy or of what overtook the segment.
+fn proof(rule: Rule, witness: Option<u64>) -> String {
+    let meaning = rule.meaning();
+    witness.map_or_else(|| meaning.to_owned(), |frame| format!("{meaning}; frame {frame}"))
 }
 
 fn segment_kind(entry: &Entry, filed: &Filed) -> &'static str {

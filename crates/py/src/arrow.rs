@@ -6,8 +6,8 @@ use crate::{UsageError, all_schemas};
 use arrow_array::ffi::FFI_ArrowArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array, RecordBatch, RecordBatchIterator, StructArray};
-use arrow_schema::Schema;
 use arrow_schema::ffi::FFI_ArrowSchema;
+use arrow_schema::{ArrowError, Schema};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -30,7 +30,7 @@ impl Batch {
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        schema_capsule(py, self.0.schema_ref())
+        schema_capsule(py, self.0.schema_ref().as_ref())
     }
 
     #[pyo3(signature = (requested_schema=None))]
@@ -43,7 +43,7 @@ impl Batch {
         let _ = requested_schema;
         let array = FFI_ArrowArray::new(&StructArray::from(self.0.clone()).into_data());
         let array = PyCapsule::new_with_value(py, array, c"arrow_array")?;
-        Ok((schema_capsule(py, self.0.schema_ref())?, array))
+        Ok((schema_capsule(py, self.0.schema_ref().as_ref())?, array))
     }
 
     fn __repr__(&self) -> String {
@@ -82,7 +82,7 @@ impl Rows {
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        schema_capsule(py, &self.schema)
+        schema_capsule(py, self.schema.as_ref())
     }
 
     #[pyo3(signature = (requested_schema=None))]
@@ -99,7 +99,11 @@ impl Rows {
     }
 }
 
-fn schema_capsule<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
+/// The type of rows or of a column as a capsule.
+pub fn schema_capsule<'py, T>(py: Python<'py>, schema: T) -> PyResult<Bound<'py, PyCapsule>>
+where
+    FFI_ArrowSchema: TryFrom<T, Error = ArrowError>,
+{
     let schema = FFI_ArrowSchema::try_from(schema)
         .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
     PyCapsule::new_with_value(py, schema, c"arrow_schema")

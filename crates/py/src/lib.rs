@@ -2,6 +2,7 @@
 
 mod arrow;
 mod emulate;
+mod model;
 mod simulate;
 mod stream;
 
@@ -95,6 +96,8 @@ mod _core {
     use crate::emulate::{Emulation, emulate, scenario_names};
     #[pymodule_export]
     use crate::simulate::{Simulation, simulate, sweep};
+    #[pymodule_export]
+    use crate::model::{Column, models, predict, predict_one, solve};
     #[pymodule_export]
     use crate::stream::{Stream, analyze};
 

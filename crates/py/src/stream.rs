@@ -83,7 +83,7 @@ impl Drop for Stream {
 #[pyfunction]
 #[pyo3(signature = (
     inputs, *, tables, interval_ns=None, idle_timeout_ns=None, min_packets=None, filter=None,
-    flow=None, workers=None, compat_seed=false,
+    flow=None, frame=None, workers=None, compat_seed=false,
 ))]
 #[expect(clippy::too_many_arguments, reason = "they are the keyword arguments of Python")]
 pub fn analyze(
@@ -95,6 +95,7 @@ pub fn analyze(
     min_packets: Option<u64>,
     filter: Option<String>,
     flow: Option<String>,
+    frame: Option<u64>,
     workers: Option<usize>,
     compat_seed: bool,
 ) -> PyResult<Stream> {
@@ -106,6 +107,7 @@ pub fn analyze(
         min_packets: min_packets.unwrap_or(default.min_packets),
         compat_seed,
         flow,
+        frame,
         ..default
     };
     let source = Source { inputs, filter, workers: workers.unwrap_or(0) };

@@ -257,8 +257,25 @@ columns! {
         flight_size: Option<u64>,
         /// What it was: new, a kind of retransmission, reordered, probe, ack, ...
         kind: &'static str,
-        /// What proves the kind: the rule, and the frames.
+        /// What proves the kind: the rule, and the frame.
         proof: Option<String>,
+        /// The rule by which a data segment is not new, or by which an acknowledgement proves a
+        /// retransmission unneeded, as a word.
+        rule: Option<&'static str>,
+        /// The frame that proves the kind: the earlier copy, or the segment that overtook this one.
+        proof_frame: Option<u64>,
+        /// Bytes of earlier retransmissions that this acknowledgement proves to have been unneeded.
+        spurious_bytes: u64,
+        /// What the sender's retransmission timeout would be in ns.
+        rto_ns: Nanos,
+        /// Smoothed round-trip time in ns.
+        srtt_ns: Option<Nanos>,
+        /// Timestamp of the sender.
+        tsval: Option<u32>,
+        /// Timestamp of the other side that it echoes.
+        tsecr: Option<u32>,
+        /// IPv4 identification, 0 for IPv6.
+        ip_id: u16,
         /// SACK blocks as `left-right` in relative numbers, separated by spaces.
         sack: Option<String>,
         /// TCP flags as letters.

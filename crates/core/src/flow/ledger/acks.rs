@@ -1,6 +1,6 @@
 //! Acknowledgements: what they cover, what they measure, and what they prove.
 
-use super::{Acked, LARGEST_HOLE, Ledger};
+use super::{Acked, LARGEST_HOLE, Ledger, Rule};
 use crate::flow::entry::Entry;
 
 impl Ledger {
@@ -10,6 +10,7 @@ impl Ledger {
         let mut acked = Acked::default();
         if !sack.is_empty() {
             acked.spurious_bytes += self.selective(ack, sack);
+            acked.proof = (acked.spurious_bytes > 0).then_some(Rule::Dsack);
         }
         if ack > self.una {
             self.advance(ack, entry, &mut acked);
@@ -66,7 +67,9 @@ impl Ledger {
             acked.sample = last.map(|first| entry.ts.since(first));
         }
         if !self.recent.is_empty() {
-            acked.spurious_bytes += self.eifel(ack, entry);
+            let spurious = self.eifel(ack, entry);
+            acked.spurious_bytes += spurious;
+            acked.proof = acked.proof.or((spurious > 0).then_some(Rule::Eifel));
         }
         if self.recovery.is_some_and(|recovery| ack >= recovery.point) {
             self.recovery = None;

@@ -1,5 +1,6 @@
 //! The words of the ledger: what it is told, and what it answers.
 
+use super::rule::Rule;
 use crate::units::Nanos;
 
 /// What a data segment was.
@@ -52,6 +53,8 @@ impl Kind {
 pub struct Filed {
     /// What it was.
     pub kind: Kind,
+    /// What decided that.
+    pub rule: Rule,
     /// Bytes seen for the first time.
     pub unique_bytes: u64,
     /// Bytes sent again, those of which the capture missed the first copy included.
@@ -79,6 +82,8 @@ pub struct Acked {
     pub missed_bytes: u64,
     /// Retransmitted bytes that it proves to have been unneeded.
     pub spurious_bytes: u64,
+    /// What proves that.
+    pub proof: Option<Rule>,
 }
 
 /// What the ledger has to know of the rest of the half.
@@ -99,6 +104,7 @@ impl Filed {
     pub fn new(unique_bytes: u64) -> Filed {
         Filed {
             kind: Kind::New,
+            rule: Rule::Above,
             unique_bytes,
             retransmitted_bytes: 0,
             found_bytes: 0,

@@ -7,8 +7,10 @@
 mod acks;
 mod kind;
 mod missed;
+mod rule;
 
 pub use kind::{Acked, Filed, Kind, Path};
+pub use rule::Rule;
 
 use self::missed::Missed;
 use super::entry::Entry;
@@ -282,10 +284,11 @@ impl Ledger {
         }
         if seen == 0 {
             let opener = opener.expect("bytes below the highest were seen or are missing");
-            if self.was_reordered(&opener, entry, path) {
+            if let Some(rule) = self.was_reordered(&opener, entry, path) {
                 let filed = Filed::new(missing + fresh);
                 return Filed {
                     kind: Kind::Reordered,
+                    rule,
                     witness: Some(opener.frame(frame)),
                     ..filed
                 };
@@ -294,12 +297,13 @@ impl Ledger {
             previous_send = None;
         }
         self.resent(start, end, frame, entry);
-        let (kind, rto_event) = self.repair(start, previous_send, highest, entry, path);
+        let (kind, rule) = self.repair(start, previous_send, highest, entry, path);
         Filed {
             kind,
+            rule,
             retransmitted_bytes: seen + missing,
             loss_event: self.is_loss_event(entry.ts, path),
-            rto_event,
+            rto_event: rule == Rule::Timer,
             witness,
             ..Filed::new(missing + fresh)
         }
@@ -318,6 +322,11 @@ impl Ledger {
         let again = end - start - fresh;
         Filed {
             kind: if found + before < again { Kind::Spurious } else { Kind::Reordered },
+            rule: if found + before < again {
+                Rule::Acknowledged
+            } else {
+                Rule::AcknowledgedUnseen
+            },
             retransmitted_bytes: again - found - before,
             found_bytes: found,
             ..Filed::new(fresh + found + before)
@@ -357,30 +366,32 @@ impl Ledger {
 
     /// Whether a segment that fills a hole was merely late. The sender's timestamps decide: what
     /// was sent before the segment that opened the hole carries no later timestamp than that.
-    fn was_reordered(&self, opener: &Sent, entry: &Entry, path: &Path) -> bool {
+    fn was_reordered(&self, opener: &Sent, entry: &Entry, path: &Path) -> Option<Rule> {
         let late = entry.ts.since(opener.first);
         let rtt = path.rtt_min.unwrap_or(Nanos::from_millis(4)).0;
         if entry.ip_id != 0 && opener.ip_id != 0 {
             let step = opener.ip_id.wrapping_sub(entry.ip_id);
             // Identifications that count upwards, one a packet or so, tell the order of sending.
             if (1..64).contains(&step) {
-                return late < Nanos(rtt.max(MOST_REORDERING.0));
+                let soon = late < Nanos(rtt.max(MOST_REORDERING.0));
+                return soon.then_some(Rule::Identification);
             }
             if (1..64).contains(&step.wrapping_neg()) {
-                return false;
+                return None;
             }
         }
         if entry.has_timestamps() {
             // Within one tick of the clock only the delay can tell.
             return match entry.tsval.wrapping_sub(opener.tsval) as i32 {
-                0 => late < Nanos((rtt / 2).max(2_000_000)),
-                difference => difference < 0,
+                0 => (late < Nanos((rtt / 2).max(2_000_000))).then_some(Rule::Delay),
+                difference => (difference < 0).then_some(Rule::Timestamps),
             };
         }
-        late < Nanos((rtt / 4).max(1_000_000)) && self.duplicate_acks < 3
+        let soon = late < Nanos((rtt / 4).max(1_000_000)) && self.duplicate_acks < 3;
+        soon.then_some(Rule::Delay)
     }
 
-    /// Which mechanism sent `start` again, and whether a timer expired for it.
+    /// Which mechanism sent `start` again, and what tells: a timer that expired for it, or else.
     fn repair(
         &mut self,
         start: u64,
@@ -388,8 +399,9 @@ impl Ledger {
         highest: bool,
         entry: &Entry,
         path: &Path,
-    ) -> (Kind, bool) {
-        let evidence = self.duplicate_acks >= 3 || self.sack_high > start;
+    ) -> (Kind, Rule) {
+        let sacked = self.sack_high > start;
+        let evidence = self.duplicate_acks >= 3 || sacked;
         let idle = entry.ts.since(self.last_sent);
         let waited = previous.map_or(idle, |last| entry.ts.since(last));
         let stalled = entry.ts.since(self.last_progress);
@@ -397,19 +409,24 @@ impl Ledger {
         let in_recovery = self.recovery.filter(|recovery| start < recovery.point);
         let srtt = path.srtt.unwrap_or(Nanos::from_millis(100));
         let expired = waited >= timer && idle >= timer.min(stalled) && idle >= Nanos(timer.0 / 2);
-        let (kind, rto_event) = match in_recovery {
-            Some(Recovery { kind: Kind::Rto, .. }) => (Kind::Rto, expired),
-            _ if evidence && !(expired && stalled >= timer) => (Kind::Fast, false),
-            _ if expired => (Kind::Rto, true),
-            _ if highest && waited.0 >= srtt.0 * 18 / 10 => (Kind::Tlp, false),
-            Some(Recovery { kind, .. }) => (kind, false),
-            None if self.duplicate_acks > 0 => (Kind::Fast, false),
-            None => (Kind::Retransmission, false),
+        let (kind, rule) = match in_recovery {
+            Some(Recovery { kind: Kind::Rto, .. }) if !expired => {
+                (Kind::Rto, Rule::TimeoutRecovery)
+            }
+            Some(Recovery { kind: Kind::Rto, .. }) => (Kind::Rto, Rule::Timer),
+            _ if evidence && !(expired && stalled >= timer) => {
+                (Kind::Fast, if sacked { Rule::SackAbove } else { Rule::DuplicateAcks })
+            }
+            _ if expired => (Kind::Rto, Rule::Timer),
+            _ if highest && waited.0 >= srtt.0 * 18 / 10 => (Kind::Tlp, Rule::Tail),
+            Some(Recovery { kind, .. }) => (kind, Rule::Recovery),
+            None if self.duplicate_acks > 0 => (Kind::Fast, Rule::FewDuplicateAcks),
+            None => (Kind::Retransmission, Rule::Unexplained),
         };
-        if in_recovery.is_none() || rto_event {
+        if in_recovery.is_none() || rule == Rule::Timer {
             self.recovery = Some(Recovery { kind, point: self.next });
         }
-        (kind, rto_event)
+        (kind, rule)
     }
 
     fn is_loss_event(&mut self, now: Nanos, path: &Path) -> bool {

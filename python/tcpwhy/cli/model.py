@@ -1,0 +1,260 @@
+"""`tcpwhy model`: what TCP should reach, by the models of the literature."""
+
+import math
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from tcpwhy._core import UsageError
+from tcpwhy.model import UNITS, Model, Parameter, explain, model, models, solve
+from tcpwhy.terminal import Style, grid, paragraph, width
+from tcpwhy.units import as_quantity, quantity
+
+FORMATS = ("table", "csv", "jsonl")
+
+
+class Models(click.Group):
+    """Has a command for every model, with an option for every parameter."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the models."""
+        return list(models())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Make the command of a model."""
+        try:
+            chosen = model(cmd_name)
+        except UsageError as error:
+            raise click.UsageError(str(error), ctx) from error
+        return click.Command(
+            chosen.name,
+            params=[*map(_option, chosen.parameters), *_common()],
+            callback=lambda **options: _run(chosen, **options),
+            help=_help(chosen),
+        )
+
+
+@click.group("model", cls=Models, invoke_without_command=True)
+@click.pass_context
+def command(ctx: click.Context) -> None:
+    """Predict throughput by a model of the literature.
+
+    Without a model, all are listed. Quantities are written with units: 100ms, 0.1%, 64KiB,
+    10Mbit/s.
+    """
+    if ctx.invoked_subcommand is None:
+        listed = models()
+        widest = max(map(len, listed))
+        for name, one in listed.items():
+            for line in paragraph(f"{name.ljust(widest)}  ", one.doc, width(sys.stdout)):
+                click.echo(line)
+
+
+def _option(parameter: Parameter) -> click.Option:
+    default = f"  [default: {_shown(parameter, parameter.default)}]"
+    if parameter.derived:
+        default = f"  [default: {parameter.derived}]"
+    elif parameter.required:
+        default = "  [required]"
+    words = "|".join(parameter.choices)
+    return click.Option(
+        [f"--{parameter.quantity.replace('_', '-')}", parameter.name],
+        metavar=words or METAVARS.get(parameter.unit, "NUMBER"),
+        help=parameter.doc + default,
+    )
+
+
+def _common() -> list[click.Parameter]:
+    return [
+        click.Option(
+            ["--sweep"],
+            metavar="NAME=FROM..TO",
+            help="A table over values of a parameter, evenly spaced in proportion: loss=0.01%..5%.",
+        ),
+        click.Option(
+            ["--points"],
+            type=click.IntRange(min=2, max=10_000),
+            default=11,
+            show_default=True,
+            help="Rows of the table.",
+        ),
+        click.Option(
+            ["--solve"],
+            metavar="NAME=RATE",
+            help="The value of a parameter that is just good enough for a rate: loss=100Mbit/s.",
+        ),
+        click.Option(
+            ["--format"],
+            type=click.Choice(FORMATS),
+            default="table",
+            show_default=True,
+            help="csv and jsonl are in base units.",
+        ),
+    ]
+
+
+METAVARS = {"ns": "DURATION", "bytes": "SIZE", "bps": "RATE", "": "NUMBER|PERCENT"}
+
+
+def _help(chosen: Model) -> str:
+    conditions = "".join(f"\n- {condition}" for condition in chosen.conditions)
+    parts = (chosen.doc, chosen.formula, f"Source: {chosen.source}.", f"\b\nHolds when{conditions}")
+    return "\n\n".join(parts)
+
+
+def _run(
+    chosen: Model,
+    *,
+    sweep: str | None,
+    points: int,
+    solve: str | None,
+    format: str,
+    **options: str | None,
+) -> None:
+    given = {name: _read(chosen.parameter(name), text) for name, text in options.items() if text}
+    if sweep and solve:
+        raise UsageError("--sweep and --solve do not go together")
+    if sweep:
+        rows = list(_sweep(chosen, given, sweep, points))
+    elif solve:
+        rows = [_solved(chosen, given, solve)]
+    else:
+        rows = [_predicted(chosen, given)]
+    if format != "table":
+        _write(rows, format)
+    elif sweep:
+        _print_table(rows)
+    else:
+        _print_one(
+            chosen, given, rows[0], chosen.parameter(solve.partition("=")[0]) if solve else None
+        )
+
+
+def _read(parameter: Parameter, text: str) -> float | str:
+    """Read a quantity in the unit of a parameter."""
+    if parameter.choices:
+        if text not in parameter.choices:
+            raise UsageError(f"--{parameter.quantity}: {text!r} is not {parameter.allowed}")
+        return text
+    try:
+        return quantity(text, parameter.unit)
+    except UsageError as error:
+        raise UsageError(f"--{parameter.quantity.replace('_', '-')}: {error}") from error
+
+
+def _predicted(chosen: Model, given: dict[str, Any]) -> dict[str, Any]:
+    found = explain(chosen.name, **given)
+    if found.rate_bps is None:
+        raise UsageError(f"the model {chosen.name} has no answer: {found.reason}")
+    row = {"rate_bps": found.rate_bps} | found.steps
+    return row | ({"caution": found.caution} if found.caution else {})
+
+
+def _solved(chosen: Model, given: dict[str, Any], wanted: str) -> dict[str, Any]:
+    name, separator, rate = wanted.partition("=")
+    if not separator:
+        raise UsageError(f"--solve {wanted}: write a parameter and a rate, such as loss=100Mbit/s")
+    parameter = chosen.parameter(name)
+    value = solve(chosen.name, parameter.name, rate_bps=quantity(rate, "bps"), **given)
+    return {parameter.name: value} | _predicted(chosen, given | {parameter.name: value})
+
+
+def _sweep(
+    chosen: Model, given: dict[str, Any], sweep: str, points: int
+) -> Iterator[dict[str, Any]]:
+    """Predict for values from the first to the last, each the same factor above the one before."""
+    name, _, span = sweep.partition("=")
+    first, separator, last = span.partition("..")
+    if not separator:
+        raise UsageError(f"--sweep {sweep}: write a parameter and a range, such as loss=0.01%..5%")
+    parameter = chosen.parameter(name)
+    low, high = _read(parameter, first), _read(parameter, last)
+    if isinstance(low, str) or isinstance(high, str) or not (low > 0 and high > 0):
+        raise UsageError(f"--sweep {sweep}: both ends must be numbers above 0")
+    for at in range(points):
+        value = low * (high / low) ** (at / (points - 1))
+        found = explain(chosen.name, **given | {parameter.name: value})
+        note = found.reason or found.caution
+        yield {parameter.name: value, "rate_bps": found.rate_bps} | found.steps | {"note": note}
+
+
+def _print_table(rows: list[dict[str, Any]]) -> None:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    if not any(row["note"] for row in rows):
+        names.remove("note")
+    cells = [[_cell(name, row.get(name)) for name in names] for row in rows]
+    for line in grid([_title(name) for name in names], cells, width(sys.stdout)):
+        click.echo(line)
+
+
+def _print_one(
+    chosen: Model, given: dict[str, Any], row: dict[str, Any], solved: Parameter | None
+) -> None:
+    style, limit = Style.of(sys.stdout), width(sys.stdout)
+    caution, rate = row.pop("caution", None), style.bold(_cell("rate_bps", row.pop("rate_bps")))
+    if solved:
+        value = style.bold(_cell(solved.name, row.pop(solved.name)))
+        click.echo(f"{value} of {_title(solved.name)} give {rate} of payload")
+    else:
+        click.echo(f"{rate} of payload")
+    if caution:
+        click.echo(style.warn(f"with care: {caution}"))
+    assumed = {
+        p.name: p.default
+        for p in chosen.parameters
+        if p.default is not None and p.name not in given and p != solved
+    }
+    parts = {
+        "model": f"{chosen.name}: {chosen.doc}",
+        "given": _listed(given, chosen),
+        "assumed": _listed(assumed, chosen),
+        "steps": " · ".join(f"{_title(n)} {_cell(n, v)}" for n, v in row.items()),
+        "formula": chosen.formula,
+        "source": chosen.source,
+        "holds when": "; ".join(chosen.conditions),
+    }
+    for title, text in parts.items():
+        for line in paragraph(f"{title.ljust(10)}  ", text, limit):
+            click.echo(line)
+
+
+def _listed(values: dict[str, Any], chosen: Model) -> str:
+    shown = (f"{_title(n)} {_shown(chosen.parameter(n), v)}" for n, v in values.items())
+    return " · ".join(shown)
+
+
+def _shown(parameter: Parameter, value: Any) -> str:
+    if parameter.choices and not isinstance(value, str):
+        return parameter.choices[int(value)]
+    return value if isinstance(value, str) else _cell(parameter.name, value)
+
+
+def _title(name: str) -> str:
+    """Give the name of a quantity without its unit, as words."""
+    stem, _, end = name.rpartition("_")
+    return (stem if end in UNITS and stem else name).replace("_", " ")
+
+
+def _cell(name: str, value: Any) -> str:
+    if isinstance(value, str) or value is None:
+        return value or ""
+    if math.isinf(value):
+        return "unlimited"
+    return as_quantity(value, name)
+
+
+def _write(rows: list[dict[str, Any]], format: str) -> None:
+    if format == "jsonl":
+        import json
+
+        for row in rows:
+            click.echo(json.dumps(row, ensure_ascii=False))
+        return
+    import csv
+
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    writer = csv.DictWriter(sys.stdout, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)

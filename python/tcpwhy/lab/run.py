@@ -59,20 +59,21 @@ class Run:
         return deeds
 
 
-def run(scenario: Scenario, folder: Path) -> Run:
+def run(scenario: Scenario, folder: Path, *, captures: bool = True) -> Run:
     """Run a scenario once; the folder is made anew."""
     if obstacles := list(scenario.obstacles()):
         raise LabError(f"{scenario.name} is for the simulator: {'; '.join(obstacles)}")
-    if not shutil.which("tcpdump"):
+    if captures and not shutil.which("tcpdump"):
         raise LabError("the lab captures with tcpdump: apt install tcpdump")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    middle = folder / "middle.pcap"
+    middle = folder / "middle.pcap" if captures else None
     with Network(scenario, middle=middle) as network:
-        captured = {name: _capture(network, name, folder) for name in _tcp_hosts(scenario)}
+        hosts = _tcp_hosts(scenario) if captures else []
+        captured = {name: _capture(network, name, folder) for name in hosts}
         start_ns = _traffic(network)
         ends = [end for host in network.hosts.values() for end in host.call("results")]
-        time.sleep(CAPTURE_DELAY_S)
+        time.sleep(CAPTURE_DELAY_S if captures else 0.0)
         dumps = {name: _end_capture(network, name) for name in captured}
         emulator = network.stop()
         interfaces = {
@@ -80,9 +81,9 @@ def run(scenario: Scenario, folder: Path) -> Run:
         }
     for end in ends:
         end["samples"] = [_decoded(sample) for sample in end["samples"] if sample["raw"]]
-    captures = dict(captured) | ({"middle": middle} if middle.exists() else {})
+    files = dict(captured) | ({"middle": middle} if middle and middle.exists() else {})
     problems = [*_problems(emulator, dumps, interfaces), *_failures(ends)]
-    result = Run(scenario, folder, start_ns, emulator, ends, captures, problems)
+    result = Run(scenario, folder, start_ns, emulator, ends, files, problems)
     _write(result, dumps, interfaces)
     return result
 
@@ -153,12 +154,13 @@ def _plan(network: Network, flow: Flow) -> None:
             "flow": flow.number,
             "side": SIDES[i],
             "local": ends[i],
+            "remote": ends[1 - i],
             "program": _program(flow, i),
             "options": settings.options(flow.tcp[i]),
         }
         host = network.hosts[flow.hosts[i]]
         if i == flow.opener:
-            host.call("connect", **plan, remote=ends[1 - i], start_s=flow.start_s)
+            host.call("connect", **plan, start_s=flow.start_s)
         else:
             host.call("listen", **plan)
 

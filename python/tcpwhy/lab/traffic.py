@@ -30,7 +30,7 @@ class End:
     side: str
     program: Settings
     options: Sequence[Option]
-    listener: socket.socket | None = None
+    listener: "Listener | None" = None
     local: tuple[str, int] = ("", 0)
     remote: tuple[str, int] = ("", 0)
     start_s: float = 0.0
@@ -40,21 +40,65 @@ class End:
     failure: str | None = None
 
 
+class Listener:
+    """A port that several flows come to; each is known by where it comes from."""
+
+    def __init__(self, local: tuple[str, int], options: Sequence[Option]) -> None:
+        self.options = list(options)
+        self._socket = _socket(local, options)
+        self._socket.listen(128)
+        self._accepted: dict[tuple[str, int], socket.socket] = {}
+        self._change = threading.Condition()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def take(self, remote: tuple[str, int], timeout_s: float) -> socket.socket:
+        """Await the connection from an address and port."""
+        key = (remote[0], remote[1])
+        with self._change:
+            if not self._change.wait_for(lambda: key in self._accepted, timeout_s):
+                raise TimeoutError(f"no connection from {remote[0]}:{remote[1]}")
+            return self._accepted.pop(key)
+
+    def close(self) -> None:
+        """Stop listening."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, peer = self._socket.accept()
+                with self._change:
+                    self._accepted[peer[0], peer[1]] = connection
+                    self._change.notify_all()
+
+
 class Traffic:
     """All connections of a host."""
 
     def __init__(self) -> None:
         self._ends: list[End] = []
+        self._listeners: dict[tuple[str, int], Listener] = {}
         self._sources: list[Callable[[Clock], None]] = []
         self._threads: list[threading.Thread] = []
 
     def listen(
-        self, flow: int, side: str, local: tuple[str, int], program: Settings, options: list[Option]
+        self,
+        flow: int,
+        side: str,
+        local: tuple[str, int],
+        remote: tuple[str, int],
+        program: Settings,
+        options: list[Option],
     ) -> None:
         """Await a connection; what is set on the listening socket holds for it from its SYN on."""
-        listener = _socket(local, options)
-        listener.listen()
-        self._ends.append(End(flow, side, program, options, listener=listener))
+        if local not in self._listeners:
+            self._listeners[local] = Listener(local, options)
+        listener = self._listeners[local]
+        if listener.options != options:
+            raise ValueError(f"flow {flow} wants other options than one before at the same port")
+        self._ends.append(End(flow, side, program, options, listener=listener, remote=remote))
 
     def connect(
         self,
@@ -146,8 +190,9 @@ class Traffic:
             )
             if end.connection:
                 end.connection.close()
-            if end.listener:
-                end.listener.close()
+        for listener in self._listeners.values():
+            listener.close()
+        self._listeners = {}
         self._ends = []
         self._sources = []
         return results
@@ -197,9 +242,7 @@ def sample(connection: socket.socket, at: float) -> dict[str, Any]:
 
 def _open(end: End, clock: Clock) -> socket.socket:
     if end.listener:
-        end.listener.settimeout(max(0.1, clock.end - clock.now()))
-        connection, _ = end.listener.accept()
-        return connection
+        return end.listener.take(end.remote, max(0.1, clock.end - clock.now()))
     time.sleep(max(0.0, end.start_s - clock.now()))
     connection = _socket(end.local, end.options)
     connection.settimeout(max(0.1, clock.end - clock.now()))

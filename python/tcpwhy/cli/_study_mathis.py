@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tcpwhy.study.mathis import Study
 
 CHARTS = (".svg", ".png", ".html")
-PLACES, CONTROLLERS = ("kernel", "simulator"), ("reno", "cubic", "bbr")
+PLACES, CONTROLLERS = ("kernel", "simulator"), ("reno", "reno_per_ack", "cubic", "bbr")
 
 
 @click.command("mathis")

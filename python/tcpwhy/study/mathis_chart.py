@@ -5,7 +5,13 @@ from typing import Any
 from tcpwhy.extras import require
 from tcpwhy.study.mathis import RTT_S, Study
 
-COLOURS = {"reno": "#0072b2", "cubic": "#d55e00", "bbr": "#009e73", "Mathis model": "#000000"}
+COLOURS = {
+    "reno": "#0072b2",
+    "reno_per_ack": "#56b4e9",
+    "cubic": "#d55e00",
+    "bbr": "#009e73",
+    "Mathis model": "#000000",
+}
 """Okabe and Ito's colours, which people with any colour vision tell apart."""
 
 

@@ -131,6 +131,15 @@ def test_what_linux_does_not_have_is_named():
         run(load(SCENARIOS / "bottleneck_bbr3.toml"), Path("unused"))
 
 
+@needs_root
+def test_what_is_missing_is_named(tool, tmp_path):
+    command = [tool("setpriv"), "--bounding-set=-all", "--inh-caps=-all", sys.executable, "-m"]
+    command += ["tcpwhy", "lab", "run", HERE / "wide.toml", "-o", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 4
+    assert "CAP_SYS_ADMIN" in done.stderr
+
+
 def remains():
     """What a lab could leave behind: processes, interfaces, namespaces, settings."""
     listing = subprocess.run(["ip", "-o", "link"], capture_output=True, text=True, check=True)

@@ -59,8 +59,17 @@ class Run:
         return deeds
 
 
-def run(scenario: Scenario, folder: Path, *, captures: bool = True) -> Run:
-    """Run a scenario once; the folder is made anew."""
+def run(
+    scenario: Scenario,
+    folder: Path,
+    *,
+    captures: bool = True,
+    late_ms_max: float = LATE_P999_MS_MAX,
+) -> Run:
+    """Run a scenario once; the folder is made anew.
+
+    A run in which one packet in a thousand left later than `late_ms_max` has a problem.
+    """
     if obstacles := list(scenario.obstacles()):
         raise LabError(f"{scenario.name} is for the simulator: {'; '.join(obstacles)}")
     if captures and not shutil.which("tcpdump"):
@@ -82,7 +91,7 @@ def run(scenario: Scenario, folder: Path, *, captures: bool = True) -> Run:
     for end in ends:
         end["samples"] = [_decoded(sample) for sample in end["samples"] if sample["raw"]]
     files = dict(captured) | ({"middle": middle} if middle and middle.exists() else {})
-    problems = [*_problems(emulator, dumps, interfaces), *_failures(ends)]
+    problems = [*_problems(emulator, dumps, interfaces, late_ms_max), *_failures(ends)]
     result = Run(scenario, folder, start_ns, emulator, ends, files, problems)
     _write(result, dumps, interfaces)
     return result
@@ -183,10 +192,11 @@ def _problems(
     emulator: dict[str, Any],
     dumps: dict[str, dict[str, int]],
     interfaces: dict[str, dict[str, int]],
+    late_ms_max: float,
 ) -> Iterator[str]:
     """Say what makes a run another one than was meant."""
     late_ms = (emulator["lateness"]["p999_ns"] or 0) / 1e6
-    if late_ms > LATE_P999_MS_MAX:
+    if late_ms > late_ms_max:
         yield f"1 packet in 1000 left more than {late_ms:.1f} ms late: the machine was too busy"
     for name in ("overflow", "refused", "read_errors", "lost_rows"):
         if emulator[name]:

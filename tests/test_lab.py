@@ -1,6 +1,5 @@
 """The lab on the real kernel: the emulator's accuracy, runs that check themselves, no remains."""
 
-import json
 import os
 import random
 import signal
@@ -11,33 +10,16 @@ import time
 from pathlib import Path
 
 import pytest
+from kernel import SCENARIOS as HERE
+from kernel import attempt, needs_root
 
 from tcpwhy._core import TcpwhyError, UsageError
 from tcpwhy.lab import check, scenario, verify
-from tcpwhy.lab.network import DEVICE, Network
+from tcpwhy.lab.network import Network
 from tcpwhy.lab.run import run
 from tcpwhy.lab.scenario import load
 
-HERE = Path(__file__).parent / "lab"
 SCENARIOS = Path(__file__).parent.parent / "scenarios"
-ATTEMPTS = 3
-"""A run on a busy machine is not the one that was meant, and says so itself."""
-
-needs_root = pytest.mark.skipif(
-    os.geteuid() != 0 or not Path("/dev/net/tun").exists(),
-    reason="the lab needs root and /dev/net/tun",
-)
-
-
-def attempt(work):
-    """Repeat what the machine was too busy for."""
-    for number in range(1, ATTEMPTS + 1):
-        try:
-            return work()
-        except AssertionError:
-            if number == ATTEMPTS:
-                raise
-    raise AssertionError
 
 
 @needs_root
@@ -198,81 +180,6 @@ def test_interrupted_it_ends_at_once(tmp_path):
     assert lab.wait(timeout=10) == 130
 
 
-CASES = {
-    "receive buffer": ("wide", ["--rcvbuf", "64Ki"], {"receiver_window/buffer"}),
-    "window clamp": ("wide", ["--window-clamp", "20000"], {"receiver_window/buffer"}),
-    "slow reader": (
-        "wide",
-        ["--read", "4M", "--rcvbuf", "256Ki"],
-        {"receiver_window/slow_reader"},
-    ),
-    "send buffer": (
-        "wide",
-        ["--sndbuf", "32Ki", "--length", "8Ki"],
-        {"sender_window/send_buffer"},
-    ),
-    "paced socket": ("wide", ["--pace", "8M"], {"application/paced"}),
-    "slow program": ("wide", ["-b", "5M"], {"application/idle", "application/paced"}),
-    "narrow link": (
-        "narrow",
-        [],
-        {"unshared_bottleneck/queue", "unshared_bottleneck/loss"},
-    ),
-    "narrow link, BBR": ("narrow", ["-C", "bbr"], {"unshared_bottleneck/queue"}),
-    "random loss": ("lossy", ["-C", "reno"], {"random_loss"}),
-    "two streams": (
-        "narrow",
-        ["-P", "2"],
-        {"shared_bottleneck/queue", "shared_bottleneck/loss"},
-    ),
-    "short transfer": ("wide", ["-n", "60k"], {"transport/slow_start"}),
-}
-
-
-def measure_in(network, *options, seconds="5s"):
-    """Run the active test between the two hosts of a network; its lines of JSON."""
-    hosts = network.scenario.hosts
-    tcpwhy = [sys.executable, "-m", "tcpwhy", "measure"]
-    network.hosts["D"].call(
-        "start", name="server", command=[*tcpwhy, "-s", "--one-off"], ready="listening"
-    )
-    controller = [] if "-C" in options else ["-C", "cubic"]
-    length = [] if "-n" in options else ["-t", seconds]
-    command = [*tcpwhy, hosts["D"], "--json", *controller, *length, *options]
-    said = network.hosts["S"].call("run", command=command)
-    return [json.loads(line) for line in said.splitlines()]
-
-
-@needs_root
-@pytest.mark.parametrize("case", CASES)
-def test_measure_names_the_limit_that_was_made(case):
-    name, options, words = CASES[case]
-
-    def go():
-        with Network(load(HERE / f"{name}.toml")) as network:
-            lines = measure_in(network, *options)
-        ends = [line for line in lines if line["kind"] == "end"]
-        assert ends
-        for end in ends:
-            assert end["word"] in words, end
-
-    attempt(go)
-
-
-@needs_root
-def test_it_reaches_what_iperf3_reaches(tool):
-    iperf3 = tool("iperf3")
-    with Network(load(HERE / "wide.toml")) as network:
-        receiver = network.scenario.hosts["D"]
-        network.hosts["D"].call("start", name="iperf3", command=[iperf3, "-s", "-p", "5210"])
-        time.sleep(0.5)
-        command = [iperf3, "-c", receiver, "-p", "5210", "-t", "4", "-C", "cubic", "-J"]
-        theirs = json.loads(network.hosts["S"].call("run", command=command))
-        [end] = [x for x in measure_in(network, seconds="4s") if x["kind"] == "end"]
-    ours_bps = end["moved_bytes"] * 8 / end["seconds"]
-    assert ours_bps >= 0.9 * theirs["end"]["sum_received"]["bits_per_second"]
-
-
 def test_every_scenario_is_one_for_the_kernel_or_says_why_not():
     for path in scenario.every():
         one = load(path)
@@ -286,12 +193,3 @@ def test_every_scenario_is_one_for_the_kernel_or_says_why_not():
 def test_an_unknown_scenario_is_named():
     with pytest.raises(UsageError, match="no scenario 'nowhere'"):
         scenario.find("nowhere")
-
-
-@needs_root
-def test_interfaces_lose_nothing():
-    with Network(load(HERE / "wide.toml")) as network:
-        measure_in(network, seconds="2s")
-        for host in network.hosts.values():
-            counts = host.call("statistics", device=DEVICE)
-            assert counts["tx_drop"] == counts["rx_drop"] == 0

@@ -106,6 +106,7 @@ def emulate(
     scenario: str | PathLike[str],
     *,
     taps: Sequence[int],
+    offload: bool = False,
     seed: int | None = None,
     middle: str | PathLike[str] | None = None,
 ) -> Emulation: ...

@@ -14,8 +14,8 @@ pub mod stream;
 pub mod study;
 mod sys;
 
+pub use emulate::duplicate;
 pub use error::Error;
 pub use files::read_frames;
 pub use progress::Progress;
-pub use emulate::duplicate;
 pub use stream::{Handle, Source, Stream, analyze};

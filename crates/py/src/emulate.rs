@@ -45,6 +45,7 @@ fn facts(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
         ("unroutable", counts.unroutable),
         ("overflow", counts.overflow),
         ("refused", totals.refused),
+        ("unsplit", totals.unsplit),
         ("read_errors", totals.read_errors),
         ("lost_rows", lost_rows),
     ] {
@@ -69,16 +70,18 @@ fn facts(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
 
 /// Starts to carry frames between TAP interfaces, one for each host in the order of the names.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, taps, seed=None, middle=None))]
+#[pyo3(signature = (scenario, *, taps, offload=false, seed=None, middle=None))]
 pub fn emulate(
     scenario: PathBuf,
     taps: Vec<RawFd>,
+    offload: bool,
     seed: Option<u64>,
     middle: Option<PathBuf>,
 ) -> PyResult<Emulation> {
     let owned = |fd: &RawFd| tcpwhy_io::duplicate(*fd);
     let taps = taps.iter().map(owned).collect::<Result<Vec<OwnedFd>, Error>>();
-    let request = Request { scenario, seed, taps: taps.map_err(|e| exception(&e))?, middle };
+    let taps = taps.map_err(|error| exception(&error))?;
+    let request = Request { scenario, seed, taps, offload, middle };
     let running = network::emulate(request).map_err(|error| exception(&error))?;
     Ok(Emulation { running: Mutex::new(Some(running)) })
 }

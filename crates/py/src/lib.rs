@@ -95,9 +95,9 @@ mod _core {
     #[pymodule_export]
     use crate::emulate::{Emulation, emulate, scenario_names};
     #[pymodule_export]
-    use crate::simulate::{Simulation, simulate, sweep};
-    #[pymodule_export]
     use crate::model::{Column, models, predict, predict_one, solve};
+    #[pymodule_export]
+    use crate::simulate::{Simulation, simulate, sweep};
     #[pymodule_export]
     use crate::stream::{Stream, analyze};
 

@@ -34,9 +34,9 @@ class Inside:
         self._traffic = Traffic()
         self._programs: dict[str, subprocess.Popen[bytes]] = {}
 
-    def create_tap(self, name: str) -> None:
+    def create_tap(self, name: str, offload: bool) -> None:
         """Create a TAP interface; its descriptor follows on the socket."""
-        self._tap = open_tap(name)
+        self._tap = open_tap(name, offload=offload)
 
     def ip(self, lines: Sequence[str]) -> None:
         """Run commands of `ip`, in one go."""

@@ -53,9 +53,9 @@ class Namespace:
             raise NamespaceError(f"{self.name}: the namespace is gone: {error}") from error
         return self._answer(CALL_TIMEOUT_S)
 
-    def open_tap(self, name: str) -> int:
+    def open_tap(self, name: str, *, offload: bool = False) -> int:
         """Create a TAP interface there; the descriptor that carries its frames."""
-        self.call("create_tap", name=name)
+        self.call("create_tap", name=name, offload=offload)
         _, fds, _, _ = socket.recv_fds(self._socket, 1, 1)
         return fds[0]
 

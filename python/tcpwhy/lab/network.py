@@ -57,13 +57,17 @@ class Network:
         for name in self.scenario.hosts:
             host = self._undo.enter_context(_namespace(name, rootless=rootless))
             self.hosts[name] = host
-            taps.append(host.open_tap(DEVICE))
+            taps.append(host.open_tap(DEVICE, offload=self.scenario.offload))
             self._undo.callback(os.close, taps[-1])
         wanted = self._host_settings()
         for number, name in enumerate(self.scenario.hosts):
             self._configure(number, name, wanted[name])
         self._emulation = _core.emulate(
-            self.scenario.path, taps=taps, seed=self.scenario.seed, middle=self._middle
+            self.scenario.path,
+            taps=taps,
+            offload=self.scenario.offload,
+            seed=self.scenario.seed,
+            middle=self._middle,
         )
         self._undo.callback(self._emulation.stop)
         for name, needs in wanted.items():

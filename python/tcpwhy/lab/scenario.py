@@ -91,15 +91,43 @@ class Scenario:
         for tap in self.raw.get("taps", ()):
             if set(tap) - {"name", "host", "behind", "snaplen"}:
                 yield f"the tap {tap['name']} spoils its capture, which the simulator does"
-        if any(host.get("tso") or host.get("gro_ms") for host in self.raw["hosts"].values()):
-            yield "interfaces of the lab have no offloads"
+        if any(host.get("gro_ms") for host in self.raw["hosts"].values()):
+            yield "interfaces of the lab have no receive offload"
+        if self._rate_bps > RATE_BPS_MAX:
+            yield f"{self._rate_bps / 1e9:g} Gbit/s is more than the emulator carries"
+
+    @property
+    def offload(self) -> bool:
+        """Whether hosts hand over super-packets: where asked for, and from 0.5 Gbit/s on.
+
+        Captures at a sender then show them, as on any machine with segmentation offload.
+        """
+        asked = any(host.get("tso") for host in self.raw["hosts"].values())
+        return asked or self._rate_bps >= OFFLOAD_BPS
+
+    @property
+    def round_trip_ms(self) -> float:
+        """The shortest round trip of a flow over its empty path."""
+
+        def delay_ms(link: str) -> float:
+            forward = self.raw["links"][link]["forward"]
+            backward = self.raw["links"][link].get("backward", forward)
+            elements = [*forward, *backward]
+            return float(sum(one["delay"]["delay_ms"] for one in elements if "delay" in one))
+
+        return min(sum(delay_ms(link) for link in flow["path"]) for flow in self.raw["flows"])
+
+    @property
+    def _rate_bps(self) -> float:
+        """The rate of the slowest link; 0 without any."""
         rates = [rate for link in self.raw["links"].values() for rate in _rates(link)]
-        if rates and min(rates) > RATE_BPS_MAX:
-            yield f"{min(rates) / 1e9:g} Gbit/s is more than the emulator carries here"
+        return min(rates, default=0.0)
 
 
-RATE_BPS_MAX = 1_000_000_000
-"""What one thread carries through interfaces without offloads, with room to spare."""
+OFFLOAD_BPS = 500_000_000
+"""What one thread carries frame by frame on a machine that does other things as well."""
+RATE_BPS_MAX = 2_000_000_000
+"""What it carries when hosts hand over super-packets."""
 
 
 def load(path: Path, *, seed: int | None = None) -> Scenario:

@@ -3,6 +3,8 @@
 use std::net::IpAddr;
 use tcpwhy_sim::packet::Ecn;
 
+use super::offload::Checksum;
+
 /// A frame on its way through the network.
 #[derive(Clone, Debug)]
 pub struct Frame {
@@ -12,6 +14,8 @@ pub struct Frame {
     pub route: u32,
     /// Links of the route that are behind it.
     pub hop: u8,
+    /// Whether its checksum is still to be completed, and where.
+    pub checksum: Checksum,
 }
 
 /// Who talks to whom. Ports are 0 where the protocol has none.

@@ -12,6 +12,7 @@ pub mod lateness;
 pub mod log;
 pub mod middle;
 pub mod network;
+pub mod offload;
 mod thread;
 
 use arrow_array::RecordBatch;
@@ -45,6 +46,8 @@ pub struct Request {
     /// One TAP interface for each host, in the order of the hosts' names: not blocking, without a
     /// packet information header (`IFF_NO_PI`).
     pub taps: Vec<OwnedFd>,
+    /// Whether they have `IFF_VNET_HDR`: super-packets come whole and are cut here.
+    pub offload: bool,
     /// The file for the capture in the middle of the path; `None` makes none.
     pub middle: Option<PathBuf>,
 }
@@ -78,6 +81,8 @@ pub struct Totals {
     pub is_real_time: bool,
     /// Frames that an interface did not take.
     pub refused: u64,
+    /// Super-packets that could not be cut.
+    pub unsplit: u64,
     /// Reads that failed.
     pub read_errors: u64,
     /// Why it ended before it was told to.
@@ -121,6 +126,7 @@ pub fn emulate(request: Request) -> Result<Emulation, Error> {
         taps: request.taps.into_iter().map(File::from).collect(),
         network,
         start,
+        offload: request.offload,
         shared: shared.clone(),
         middle: writer.is_some().then_some(sender),
     };

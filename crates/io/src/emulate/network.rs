@@ -11,6 +11,7 @@ use tcpwhy_sim::scenario::{STREAMS_PER_LINK, Scenario, UDP_PORT};
 use super::frame::{ETHERNET_BYTES, Frame, Headers, Tuple, mark_ce};
 use super::log::Log;
 use super::middle::Middle;
+use super::offload::Checksum;
 
 /// Hosts joined by the links of a scenario. Frames enter at a host and leave at another one.
 ///
@@ -46,6 +47,8 @@ pub struct Departure {
     pub host: usize,
     /// The frame.
     pub bytes: Box<[u8]>,
+    /// Whether its checksum is still to be completed, and where.
+    pub checksum: Checksum,
 }
 
 /// What became of all frames.
@@ -115,7 +118,7 @@ impl Network {
     }
 
     /// A host sends a frame at `now`, which never runs backwards.
-    pub fn push(&mut self, now: Nanos, bytes: Box<[u8]>) {
+    pub fn push(&mut self, now: Nanos, bytes: Box<[u8]>, checksum: Checksum) {
         self.advance(now);
         self.counts.sent += 1;
         let headers = Headers::read(&bytes);
@@ -134,7 +137,7 @@ impl Network {
         self.under_way.insert(id, headers);
         let half = self.routes.list[route as usize].half;
         let flow = half.unwrap_or(UNLISTED);
-        let body = Frame { bytes, route, hop: 0 };
+        let body = Frame { bytes, route, hop: 0, checksum };
         self.enter(now, Packet { id, flow, wire_bytes, ecn: headers.ecn, body });
     }
 
@@ -210,12 +213,12 @@ impl Network {
     fn deliver(&mut self, due: Nanos, packet: Packet<Frame>) {
         self.counts.delivered += 1;
         self.under_way.remove(&packet.id);
-        let mut bytes = packet.body.bytes;
+        let Frame { mut bytes, route, checksum, .. } = packet.body;
         if packet.ecn == Ecn::Ce {
             mark_ce(&mut bytes);
         }
-        let host = self.routes.list[packet.body.route as usize].host;
-        self.departures.push_back(Departure { due, host, bytes });
+        let host = self.routes.list[route as usize].host;
+        self.departures.push_back(Departure { due, host, bytes, checksum });
     }
 
     /// Takes over what a link logged, and when it wants to be woken.
@@ -270,7 +273,12 @@ impl Routes {
             let [near, far] = flow.ports(number);
             let [from, to] = [flow.from.get_ref(), flow.to.get_ref()];
             let half = 2 * number as u32;
-            add([from, to], [near, far], along(0, &mut flow.path.iter().map(|n| n.get_ref())), half);
+            add(
+                [from, to],
+                [near, far],
+                along(0, &mut flow.path.iter().map(|n| n.get_ref())),
+                half,
+            );
             let back = along(1, &mut flow.path.iter().rev().map(|n| n.get_ref()));
             add([to, from], [far, near], back, half + 1);
         }

@@ -57,12 +57,12 @@ fn departures(network: &mut Network) -> Vec<Departure> {
 #[test]
 fn a_frame_takes_the_time_of_its_links() {
     let mut network = network();
-    network.push(Nanos(0), frame(1250, [40_000, 5001], false));
+    network.push(Nanos(0), frame(1250, [40_000, 5001], false), None);
     network.advance(Nanos::from_millis(100));
     let all = departures(&mut network);
     // 10 µs and 1 ms on the first link, 1 ms and 19 ms on the second one.
     assert_eq!(all.iter().map(|d| (d.due, d.host)).collect::<Vec<_>>(), [(Nanos(21_010_000), 0)]);
-    network.push(Nanos::from_millis(200), frame(66, [5001, 40_000], true));
+    network.push(Nanos::from_millis(200), frame(66, [5001, 40_000], true), None);
     network.advance(Nanos::from_millis(300));
     let all = departures(&mut network);
     assert_eq!(all.iter().map(|d| (d.due, d.host)).collect::<Vec<_>>(), [(Nanos(220_000_528), 1)]);
@@ -72,15 +72,18 @@ fn a_frame_takes_the_time_of_its_links() {
 #[test]
 fn frames_without_a_route_are_counted() {
     let mut network = network();
-    network.push(Nanos(0), vec![0; 60].into());
-    network.push(Nanos(0), vec![0; 3].into());
+    network.push(Nanos(0), vec![0; 60].into(), None);
+    network.push(Nanos(0), vec![0; 3].into(), None);
     let mut stranger = frame(100, [1, 2], false);
     stranger[33] = 77;
-    network.push(Nanos(0), stranger);
-    network.push(Nanos(0), frame(100, [1, 2], false));
+    network.push(Nanos(0), stranger, None);
+    network.push(Nanos(0), frame(100, [1, 2], false), None);
     network.advance(Nanos::SECOND);
     assert_eq!(departures(&mut network).len(), 1);
-    assert_eq!(network.counts(), Counts { sent: 4, delivered: 1, unroutable: 3, ..Counts::default() });
+    assert_eq!(
+        network.counts(),
+        Counts { sent: 4, delivered: 1, unroutable: 3, ..Counts::default() }
+    );
 }
 
 /// 60 frames at once meet a queue of 35: what is dropped and when the others leave does not depend
@@ -90,7 +93,7 @@ fn departures_do_not_depend_on_polling() {
     let run = |polls: i64| {
         let mut network = network();
         for i in 0..60 {
-            network.push(Nanos::from_micros(20 * i), frame(1514, [40_000, 5001], false));
+            network.push(Nanos::from_micros(20 * i), frame(1514, [40_000, 5001], false), None);
         }
         for i in 1..=polls {
             network.advance(Nanos(200_000_000 * i / polls));
@@ -113,13 +116,14 @@ fn departures_do_not_depend_on_polling() {
 fn rows_say_which_packet() {
     let mut network = network();
     for _ in 0..40 {
-        network.push(Nanos(0), frame(1514, [40_000, 5001], false));
+        network.push(Nanos(0), frame(1514, [40_000, 5001], false), None);
     }
     network.advance(Nanos::SECOND);
     let [actions, _] = network.log().take();
     let actions = actions.unwrap();
     let column = |name: &str| {
-        let text = arrow_array::cast::AsArray::as_string::<i32>(actions.column_by_name(name).unwrap());
+        let text =
+            arrow_array::cast::AsArray::as_string::<i32>(actions.column_by_name(name).unwrap());
         text.value(0).to_owned()
     };
     assert_eq!(column("link"), "wan/forward");

@@ -1,15 +1,15 @@
 //! The thread that carries frames between the TAP interfaces and the network, in real time.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, IoSlice, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use tcpwhy_core::units::Nanos;
 
 use super::lateness::Lateness;
-use super::network::Network;
-use super::{Shared, Totals};
+use super::network::{Departure, Network};
+use super::{Shared, Totals, offload};
 use crate::sys::realtime;
 
 /// What the thread has in hand.
@@ -20,6 +20,8 @@ pub struct Carrier {
     pub network: Network,
     /// When time 0 was, on the monotonic clock.
     pub start: Nanos,
+    /// Whether the interfaces hand over and take frames behind a `virtio_net_hdr`.
+    pub offload: bool,
     /// What other threads see and say.
     pub shared: Arc<Shared>,
     /// Where the capture in the middle goes.
@@ -63,7 +65,13 @@ impl Carrier {
             match (&self.taps[host]).read(buffer) {
                 Ok(length) => {
                     let now = self.now();
-                    self.network.push(now, buffer[..length].into());
+                    if !self.offload {
+                        self.network.push(now, buffer[..length].into(), None);
+                    } else if !offload::split(&buffer[..length], |bytes, checksum| {
+                        self.network.push(now, bytes, checksum);
+                    }) {
+                        totals.unsplit += 1;
+                    }
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(_) => {
@@ -81,11 +89,21 @@ impl Carrier {
         while let Some(departure) = self.network.take_departure() {
             totals.lateness.note(self.now() - departure.due);
             // A frame that the kernel does not take is lost, as on a real link; it is counted.
-            if (&self.taps[departure.host]).write_all(&departure.bytes).is_err() {
+            if self.write(&departure).is_err() {
                 totals.refused += 1;
             }
         }
         self.shared.note_lateness(&totals.lateness);
+    }
+
+    fn write(&self, departure: &Departure) -> std::io::Result<()> {
+        let mut tap = &self.taps[departure.host];
+        if !self.offload {
+            return tap.write_all(&departure.bytes);
+        }
+        let header = offload::header(departure.checksum);
+        // An interface takes a frame whole or not at all.
+        tap.write_vectored(&[IoSlice::new(&header), IoSlice::new(&departure.bytes)]).map(|_| ())
     }
 
     fn hand_over_capture(&mut self, least: usize) {
@@ -108,6 +126,6 @@ impl Shared {
 /// How often a thread without work looks whether it should stop.
 const IDLE: Nanos = Nanos::from_millis(50);
 const FRAMES_AT_ONCE: usize = 64;
-/// More than any interface without offloads hands over.
-const FRAME_BYTES_MAX: usize = 65_600;
+/// More than the largest super-packet with its headers.
+const FRAME_BYTES_MAX: usize = 66_000;
 const HAND_OVER_BYTES: usize = 1 << 18;

@@ -24,14 +24,12 @@ fn clock(id: libc::clockid_t) -> Nanos {
 /// Waits until one of the descriptors can be read or the time has passed; says which can.
 pub(crate) fn wait(fds: &[BorrowedFd], timeout: Nanos, ready: &mut Vec<usize>) -> io::Result<()> {
     ready.clear();
-    let entry = |fd: &BorrowedFd| libc::pollfd {
-        fd: fd.as_raw_fd(),
-        events: libc::POLLIN,
-        revents: 0,
-    };
+    let entry =
+        |fd: &BorrowedFd| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let mut entries: Vec<libc::pollfd> = fds.iter().map(entry).collect();
     let left = timeout.0.max(0);
-    let timeout = libc::timespec { tv_sec: left / Nanos::SECOND.0, tv_nsec: left % Nanos::SECOND.0 };
+    let timeout =
+        libc::timespec { tv_sec: left / Nanos::SECOND.0, tv_nsec: left % Nanos::SECOND.0 };
     // SAFETY: `entries` and `timeout` are valid for the call; no signal mask is given.
     let count = unsafe {
         libc::ppoll(entries.as_mut_ptr(), entries.len() as _, &timeout, std::ptr::null())

@@ -89,8 +89,9 @@ impl Layout {
         fits.then_some(Layout { is_ipv4, tcp, payload })
     }
 
-    /// Gives a segment the header fields that are its own: lengths, identification, sequence number,
-    /// flags (as RFC 9293 section 3.1 and RFC 3168 section 6.1.2 have them at the begin and the end).
+    /// Gives a segment the header fields that are its own: lengths, identification, sequence
+    /// number, and flags that belong to the begin or the end of what was sent (RFC 9293 section
+    /// 3.1, RFC 3168 section 6.1.2).
     fn amend(&self, segment: &mut [u8], number: usize, offset: usize, is_last: bool) {
         let length = segment.len() - ETHERNET_BYTES;
         if self.is_ipv4 {

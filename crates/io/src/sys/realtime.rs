@@ -44,7 +44,8 @@ pub(crate) fn wait(fds: &[BorrowedFd], timeout: Nanos, ready: &mut Vec<usize>) -
 
 /// Another descriptor of the same open file; an error for a number that is none.
 pub(crate) fn duplicate(fd: RawFd) -> io::Result<OwnedFd> {
-    // SAFETY: fcntl takes any number and refuses what is no descriptor; what it gives is a new descriptor that nobody else owns.
+    // SAFETY: fcntl takes any number and refuses what is no descriptor; what it gives is a new one
+    // that nobody else owns.
     unsafe {
         let copy = libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 0);
         if copy < 0 {

@@ -6,8 +6,8 @@ The numbers are those of transfers over an emulated path of 40 ms, rounded.
 import pytest
 
 from tcpwhy import tcpinfo
-from tcpwhy.measure.advice import advise
-from tcpwhy.measure.limit import limit_of, overall
+from tcpwhy.active.advice import advise
+from tcpwhy.active.limit import limit_of, overall
 
 MSS = 1448
 BASE = {name: 0 for name, *_ in tcpinfo.FIELDS} | {

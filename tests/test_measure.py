@@ -9,6 +9,8 @@ import time
 
 import pytest
 
+import tcpwhy as package
+
 TCPWHY = [sys.executable, "-m", "tcpwhy"]
 
 
@@ -193,6 +195,18 @@ def test_lines_appear_as_time_passes():
     last = lines[-1][0]
     assert len(rows) >= 2
     assert rows[0] < last - 0.5, "the first row came with the last"
+
+
+def test_the_python_api_is_the_same_verb():
+    port = free_port()
+    with our_server(port, "--one-off"):
+        found = package.measure("127.0.0.1", port=port, duration="1s", pace_bps=8_000_000)
+    [advice] = found.advice()
+    assert advice.word == "application/paced"
+    assert found.throughput_bps == pytest.approx(8e6, rel=0.2)
+    assert found.to_json()[-1]["cause"] == "application/paced"
+    with pytest.raises(package.UsageError, match="exclude each other"):
+        package.measure("127.0.0.1", reverse=True, bidir=True)
 
 
 @pytest.mark.parametrize(

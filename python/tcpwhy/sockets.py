@@ -45,7 +45,7 @@ class Socket:
     uid: int
     inode: int
     sample: dict[str, Any]
-    """TCP_INFO, as `tcpwhy.measure.limit` wants it."""
+    """TCP_INFO, as `tcpwhy.active.limit` wants it."""
 
 
 def snapshot() -> list[Socket]:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tcpwhy._core import UsageError
+from tcpwhy.active.number import prefixed
 from tcpwhy.cli import INTERRUPTED
 from tcpwhy.cli._options import DURATION
-from tcpwhy.measure.number import prefixed
 from tcpwhy.terminal import Style, width
 from tcpwhy.units import nanoseconds
 
 if TYPE_CHECKING:
-    from tcpwhy.measure.client import Outcome
-    from tcpwhy.measure.session import Parameters, Watch
+    from tcpwhy.active.client import Outcome
+    from tcpwhy.active.session import Parameters, Watch
 
 
 class QuantityType(click.ParamType[int]):
@@ -86,8 +86,8 @@ def command(host: str | None, server: bool, **options: Any) -> int:
 
 
 def _serve(options: dict[str, Any]) -> int:
-    from tcpwhy.measure.protocol import PORT
-    from tcpwhy.measure.server import Server
+    from tcpwhy.active.protocol import PORT
+    from tcpwhy.active.server import Server
 
     def told(text: str) -> None:
         click.echo(text, err=True)
@@ -107,7 +107,7 @@ def _serve(options: dict[str, Any]) -> int:
 
 def _where(host: str, port: int | None) -> tuple[str, int]:
     """Take HOST:PORT apart; an IPv6 address has brackets then."""
-    from tcpwhy.measure.protocol import PORT
+    from tcpwhy.active.protocol import PORT
 
     if host.startswith("["):
         name, _, rest = host[1:].partition("]")
@@ -122,8 +122,8 @@ def _where(host: str, port: int | None) -> tuple[str, int]:
 
 
 def _parameters(options: dict[str, Any]) -> "Parameters":
-    from tcpwhy.measure.session import Parameters
-    from tcpwhy.measure.stream import BLOCK_BYTES, Options
+    from tcpwhy.active.session import Parameters
+    from tcpwhy.active.stream import BLOCK_BYTES, Options
 
     if options["reverse"] and options["bidir"]:
         raise UsageError("--reverse and --bidir exclude each other")
@@ -168,7 +168,7 @@ def _run(
 ) -> "Outcome":
     import socket
 
-    from tcpwhy.measure.client import run_test
+    from tcpwhy.active.client import run_test
 
     family = socket.AF_UNSPEC
     if options["ipv4"] or options["ipv6"]:
@@ -182,7 +182,7 @@ class _Live:
     """Prints a line for every stream and second, as the test goes."""
 
     def __init__(self, options: dict[str, Any]) -> None:
-        from tcpwhy.measure import table
+        from tcpwhy.active import table
 
         self._omit_s = nanoseconds(options["omit"]) / 1e9 if options["omit"] else 0.0
         sends = not options["reverse"]
@@ -191,8 +191,8 @@ class _Live:
 
     def tick(self, watch: "Watch") -> None:
         """Show the rows that are complete."""
-        from tcpwhy.measure import table
-        from tcpwhy.measure.rows import rows_of
+        from tcpwhy.active import table
+        from tcpwhy.active.rows import rows_of
 
         several = len(watch.streams) > 1
         if not self._shown:
@@ -215,7 +215,7 @@ class _Live:
 
 def _tell(outcome: "Outcome", options: dict[str, Any]) -> None:
     """Print totals and answers."""
-    from tcpwhy.measure import report, table
+    from tcpwhy.active import report, table
 
     if options["as_json"]:
         for stream in outcome.streams:
@@ -239,7 +239,7 @@ def _tell(outcome: "Outcome", options: dict[str, Any]) -> None:
 
 
 def _sweep(host: str, port: int, options: dict[str, Any], came: list[int]) -> int:
-    from tcpwhy.measure import report, sweep
+    from tcpwhy.active import report, sweep
 
     name, values = sweep.parse(options["sweep"])
     points = []

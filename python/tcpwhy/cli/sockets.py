@@ -15,7 +15,7 @@ from tcpwhy.terminal import Style, grid, width
 from tcpwhy.units import as_duration, as_rate, nanoseconds
 
 if TYPE_CHECKING:
-    from tcpwhy.measure.host import Row
+    from tcpwhy.active.host import Row
 
 LOOKS = 5
 """How often the kernel is asked in an interval."""
@@ -35,7 +35,7 @@ def command(
 
     No packets and no privilege are needed. Processes of other users have no name without root.
     """
-    from tcpwhy.measure.host import Host
+    from tcpwhy.active.host import Host
 
     host = Host(pid=pid)
     pause = nanoseconds(interval) / 1e9 / LOOKS

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from tcpwhy.measure.advice import Advice, advise
-from tcpwhy.measure.client import Outcome
-from tcpwhy.measure.limit import limit_of
-from tcpwhy.measure.rows import Row, rows_of
-from tcpwhy.measure.session import window_max_of
-from tcpwhy.measure.stream import Stream
+from tcpwhy.active.advice import Advice, advise
+from tcpwhy.active.client import Outcome
+from tcpwhy.active.limit import limit_of
+from tcpwhy.active.rows import Row, rows_of
+from tcpwhy.active.session import window_max_of
+from tcpwhy.active.stream import Stream
 
 
 def rows(outcome: Outcome, stream: Stream) -> list[Row]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tcpwhy import tcpinfo
-from tcpwhy.measure.limit import Limit, limit_of
+from tcpwhy.active.limit import Limit, limit_of
 
 Sample = dict[str, Any]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from tcpwhy.measure.limit import NO_RATE, Limit, Sample, overall
+from tcpwhy.active.limit import NO_RATE, Limit, Sample, overall
 from tcpwhy.units import as_bytes, as_duration, as_rate
 
 MATHIS_C = sqrt(3 / 2)

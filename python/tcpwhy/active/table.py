@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from tcpwhy.measure.advice import Advice
-from tcpwhy.measure.rows import Row
+from tcpwhy.active.advice import Advice
+from tcpwhy.active.rows import Row
 from tcpwhy.terminal import Style, shorten
 from tcpwhy.units import as_rate, as_share
 

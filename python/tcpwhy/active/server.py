@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from tcpwhy.measure.protocol import (
+from tcpwhy.active.protocol import (
     COOKIE_BYTES,
     Control,
     ProtocolError,
@@ -13,8 +13,8 @@ from tcpwhy.measure.protocol import (
     receive_exactly,
     stream_id,
 )
-from tcpwhy.measure.session import Parameters, Watch, close_all, keep_alive, results_json
-from tcpwhy.measure.stream import Options, Stream
+from tcpwhy.active.session import Parameters, Watch, close_all, keep_alive, results_json
+from tcpwhy.active.stream import Options, Stream
 
 STREAMS_MAX = 128
 """What iperf3 allows as well."""

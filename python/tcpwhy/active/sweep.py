@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tcpwhy._core import UsageError
-from tcpwhy.measure.number import prefixed
+from tcpwhy.active.number import prefixed
 from tcpwhy.units import as_rate
 
 SETTINGS = {"sndbuf": "sndbuf", "rcvbuf": "rcvbuf", "pace": "pace", "cc": "controller"}

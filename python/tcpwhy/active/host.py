@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from tcpwhy.measure.limit import Limit, limit_of
+from tcpwhy.active.limit import Limit, limit_of
 from tcpwhy.sockets import Socket, owners, snapshot
 from tcpwhy.units import as_bytes
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tcpwhy._core import InputError
-from tcpwhy.measure.protocol import Control, State, cookie, stream_id
-from tcpwhy.measure.session import (
+from tcpwhy.active.protocol import Control, State, cookie, stream_id
+from tcpwhy.active.session import (
     Parameters,
     Watch,
     close_all,
@@ -17,7 +17,7 @@ from tcpwhy.measure.session import (
     results_json,
     samples_of,
 )
-from tcpwhy.measure.stream import Stream
+from tcpwhy.active.stream import Stream
 
 CONNECT_TIMEOUT_S = 10.0
 PATIENCE_S = 15.0

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tcpwhy import _core
-from tcpwhy.measure.stream import BLOCK_BYTES, Options, Stream
+from tcpwhy.active.stream import BLOCK_BYTES, Options, Stream
 
 SAMPLE_S = 0.1
 """How often the kernel is asked about every stream; rows are of whole seconds."""

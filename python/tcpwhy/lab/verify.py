@@ -215,7 +215,10 @@ def _no_scaling(span: Span, run: Run, expect: Expect) -> Iterator[Check]:
 
 def _send_buffer(span: Span, run: Run, expect: Expect) -> Iterator[Check]:
     del run, expect
-    yield Check("send buffer binds", span.sndbuf_share, span.sndbuf_share >= HALF)
+    # The kernel's clock misses a program that polls for room: then it waited all the time while
+    # nothing was left unsent.
+    share = max(span.sndbuf_share, min(1 - span.ready_share, span.starved_share))
+    yield Check("send buffer binds", share, share >= HALF)
     yield Check("links not full", span.link_busy_share, span.link_busy_share < MOST)
     yield Check("receiver's window open", span.rwnd_share, span.rwnd_share < FEW)
 

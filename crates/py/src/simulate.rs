@@ -120,20 +120,20 @@ impl Drop for Simulation {
 /// these tables.
 #[pyfunction]
 #[pyo3(signature = (
-    scenario, *, seed=None, duration_ns=None, captures=None, payload=false, sample_ns=None,
-    tap=None, tables=Vec::new(),
+    scenario, *, tables, seed=None, duration_ns=None, captures=None, payload=false, sample_ns=None,
+    tap=None,
 ))]
 #[expect(clippy::too_many_arguments, reason = "they are the keyword arguments of Python")]
 pub fn simulate(
     py: Python<'_>,
     scenario: PathBuf,
+    tables: Vec<String>,
     seed: Option<u64>,
     duration_ns: Option<i64>,
     captures: Option<PathBuf>,
     payload: bool,
     sample_ns: Option<i64>,
     tap: Option<String>,
-    tables: Vec<String>,
 ) -> PyResult<Simulation> {
     let tables = tables.iter().map(|name| table(name)).collect::<PyResult<Vec<_>>>()?;
     let analysis = tap.map(|tap| (tap, Options { tables, ..Options::default() }));

@@ -41,6 +41,9 @@ class Adaptivity(Result):
         """Say how far the sweep is; from any thread."""
         return Swept(*self._stream.progress())
 
+    def _has_read_nothing(self) -> bool:
+        return False
+
     def chart(self) -> Any:
         """Give the figure as an Altair chart; needs the extra `plot`."""
         from tcpwhy.study.charts import chart

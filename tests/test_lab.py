@@ -102,9 +102,13 @@ def test_a_run_leaves_captures_samples_and_facts(tmp_path):
 @needs_root
 def test_a_label_that_is_not_true_is_refused(tmp_path, tcpwhy):
     """A clamp that never binds: the path is narrower."""
-    done = tcpwhy("lab", "run", HERE / "false_label.toml", "-o", tmp_path, "--attempts", "1")
-    assert done.returncode == 1
-    assert "NOT cwnd is the clamp" in done.stderr
+
+    def go():
+        done = tcpwhy("lab", "run", HERE / "false_label.toml", "-o", tmp_path, "--attempts", "1")
+        assert done.returncode == 1
+        assert "NOT cwnd is the clamp" in done.stderr
+
+    attempt(go)
 
 
 @needs_root

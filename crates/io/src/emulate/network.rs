@@ -188,11 +188,10 @@ impl Network {
     fn leave(&mut self, at: Nanos, link: usize) {
         let popped = self.links[link].path.pop(at);
         self.settle(link);
-        let link = &mut self.links[link];
-        if popped.is_none() && link.next.is_some_and(|next| next <= at) {
+        if popped.is_none() && self.links[link].next.is_some_and(|next| next <= at) {
             debug_assert!(false, "an element asks to be woken and has nothing");
             // A thread with real-time scheduling must not wait for it in a loop.
-            link.next = Some(at + Nanos(1));
+            self.links[link].next = Some(at + Nanos(1));
         }
         let Some((left, mut packet)) = popped else { return };
         packet.body.hop += 1;

@@ -91,6 +91,10 @@ class Scenario:
         for tap in self.raw.get("taps", ()):
             if set(tap) - {"name", "host", "behind", "snaplen"}:
                 yield f"the tap {tap['name']} spoils its capture, which the simulator does"
+        elements = [e for link in self.raw["links"].values() for e in link["forward"]]
+        is_reordering = any("reorder" in element for element in elements)
+        if is_reordering and any(flow.tcp[0].get("sack") is False for flow in self.flows):
+            yield "without SACK, Linux learns of reordering by rules of its own (tcp_reordering)"
         if any(host.get("gro_ms") for host in self.raw["hosts"].values()):
             yield "interfaces of the lab have no receive offload"
         if self._rate_bps > RATE_BPS_MAX:

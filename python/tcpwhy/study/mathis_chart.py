@@ -42,7 +42,9 @@ def chart(study: Study) -> Any:
         scale=alt.Scale(domain=list(COLOURS), range=list(COLOURS.values())),
     )
     base = alt.Chart(alt.InlineData(values=measured))
-    dash = alt.StrokeDash("place:N", title="measured in the")
+    dash = alt.StrokeDash(
+        "place:N", title="measured in the", legend=alt.Legend(symbolType="stroke")
+    )
     lines = base.mark_line(point=True).encode(x=x, y=y, color=colour, strokeDash=dash)
     ranges = base.mark_rule(opacity=0.5).encode(
         x=x, y=alt.Y("least:Q", title="throughput (Mbit/s)"), y2="most:Q", color=colour

@@ -11,6 +11,7 @@ from tcpwhy._core import (
     UsageError,
     __version__,
 )
+from tcpwhy.active.api import Measurement, measure
 from tcpwhy.analysis import DamagedInputWarning, Result, analyze
 from tcpwhy.simulation import Simulation, simulate
 from tcpwhy.store import Store
@@ -18,6 +19,7 @@ from tcpwhy.store import Store
 __all__ = [
     "DamagedInputWarning",
     "InputError",
+    "Measurement",
     "PrivilegeError",
     "Result",
     "Simulation",
@@ -26,5 +28,6 @@ __all__ = [
     "UsageError",
     "__version__",
     "analyze",
+    "measure",
     "simulate",
 ]

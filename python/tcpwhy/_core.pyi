@@ -5,6 +5,7 @@ from typing import Any, final
 __all__ = [
     "Batch",
     "Column",
+    "Emulation",
     "InputError",
     "PrivilegeError",
     "Rows",
@@ -15,9 +16,11 @@ __all__ = [
     "__version__",
     "analyze",
     "counters",
+    "emulate",
     "models",
     "predict",
     "predict_one",
+    "scenario_names",
     "schemas",
     "simulate",
     "solve",
@@ -93,6 +96,21 @@ def sweep(cases: Sequence[dict[str, Any]], *, workers: int | None = None) -> Sim
 def tables_by_maker() -> list[tuple[str, list[str]]]: ...
 def counters() -> list[tuple[str, str]]: ...
 def schemas() -> list[tuple[str, list[tuple[str, str, bool, str]]]]: ...
+
+@final
+class Emulation:
+    def delivered(self) -> int: ...
+    def stop(self) -> dict[str, Any] | None: ...
+
+def emulate(
+    scenario: str | PathLike[str],
+    *,
+    taps: Sequence[int],
+    offload: bool = False,
+    seed: int | None = None,
+    middle: str | PathLike[str] | None = None,
+) -> Emulation: ...
+def scenario_names(scenario: str | PathLike[str]) -> dict[str, Any]: ...
 
 _Parameter = tuple[str, str, str, float | None, str | None, list[str]]
 

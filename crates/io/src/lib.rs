@@ -2,6 +2,7 @@
 //! about TCP.
 
 mod codec;
+pub mod emulate;
 mod error;
 mod files;
 mod filter;
@@ -13,6 +14,7 @@ pub mod stream;
 pub mod study;
 mod sys;
 
+pub use emulate::duplicate;
 pub use error::Error;
 pub use files::read_frames;
 pub use progress::Progress;

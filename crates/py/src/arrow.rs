@@ -58,6 +58,13 @@ pub struct Rows {
     batches: Vec<RecordBatch>,
 }
 
+impl Rows {
+    /// Rows of a table that is not one of the analysis.
+    pub fn of(schema: Arc<Schema>, batches: Vec<RecordBatch>) -> Rows {
+        Rows { schema, batches }
+    }
+}
+
 #[pymethods]
 impl Rows {
     #[new]

@@ -1,6 +1,7 @@
 //! Python bindings: options in, record batches out, one tree of errors, one stop flag.
 
 mod arrow;
+mod emulate;
 mod model;
 mod simulate;
 mod stream;
@@ -91,6 +92,8 @@ mod _core {
     use super::{InputError, PrivilegeError, TcpwhyError, UsageError, counters, schemas};
     #[pymodule_export]
     use crate::arrow::{Batch, Rows};
+    #[pymodule_export]
+    use crate::emulate::{Emulation, emulate, scenario_names};
     #[pymodule_export]
     use crate::model::{Column, models, predict, predict_one, solve};
     #[pymodule_export]

@@ -51,6 +51,7 @@ def examine() -> Iterator[Finding]:
     yield Finding("processors", f"{usable} usable of {os.cpu_count()}")
     yield libpcap()
     yield from capabilities()
+    yield from lab()
     yield from extras()
 
 
@@ -87,6 +88,13 @@ def capabilities() -> Iterator[Finding]:
             python = Path(sys.executable).resolve()
             remedy = f"run as root, or: setcap {name}=ep {python} (analyze and query need none)"
             yield Finding(name, f"not held: no {purpose}", remedy)
+
+
+def lab() -> Iterator[Finding]:
+    """Look at what the kernel lab needs."""
+    from tcpwhy.lab.needs import needs
+
+    return (Finding(*need) for need in needs())
 
 
 def extras() -> Iterator[Finding]:

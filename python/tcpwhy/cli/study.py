@@ -10,6 +10,7 @@ from tcpwhy._core import UsageError
 from tcpwhy.cli import INTERRUPTED
 from tcpwhy.cli._options import DURATION
 from tcpwhy.cli._progress import bar
+from tcpwhy.cli._study_mathis import mathis
 from tcpwhy.cli.analyze import stopped_by_signals
 from tcpwhy.sinks import formats, open_sink
 from tcpwhy.units import nanoseconds
@@ -188,3 +189,6 @@ def _write(result: "Adaptivity", target: str, format: str | None) -> None:
                 sink.write(table, batch)
     finally:
         sink.close()
+
+
+command.add_command(mathis)

@@ -54,11 +54,7 @@ impl Scenario {
                 EndpointSettings { tcp: flow.over(host), iss, seed: random.bits() }
             };
             let endpoints = [make(settings(0)), make(settings(1))];
-            let port = FIRST_PORT + (number % 20_000) as u16;
-            let ports = match flow.opened_by {
-                OpenedBy::From => [port, SERVICE_PORT],
-                OpenedBy::To => [SERVICE_PORT, port],
-            };
+            let ports = flow.ports(number);
             let addresses = [(&flow.from, ports[0]), (&flow.to, ports[1])]
                 .map(|(host, port)| wire::Endpoint { addr: hosts[host.get_ref()], port });
             let random = Random::stream(self.seed, STREAM_WORKLOAD + number as u64);
@@ -104,7 +100,8 @@ impl Scenario {
         self.links.iter().map(both).collect()
     }
 
-    fn addresses(&self) -> BTreeMap<String, [u8; 16]> {
+    /// The address of every host, as IPv6 knows it (RFC 4291 section 2.5.5.2).
+    pub fn addresses(&self) -> BTreeMap<String, [u8; 16]> {
         let address = |(i, (name, host)): (usize, (&String, &Host))| {
             let default = Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 0, 0, 1)) + i as u32);
             let octets = match host.address.unwrap_or(IpAddr::V4(default)) {
@@ -178,6 +175,17 @@ impl Scenario {
     }
 }
 
+impl FlowSettings {
+    /// The ports at both sides of this flow, which is number `number` of the scenario.
+    pub fn ports(&self, number: usize) -> [u16; 2] {
+        let port = FIRST_PORT + (number % 20_000) as u16;
+        match self.opened_by {
+            OpenedBy::From => [port, SERVICE_PORT],
+            OpenedBy::To => [SERVICE_PORT, port],
+        }
+    }
+}
+
 impl TapSettings {
     fn manner(&self) -> Manner {
         Manner {
@@ -202,7 +210,7 @@ fn routes(links: &BTreeMap<String, [usize; 2]>, path: &[Spanned<String>]) -> [Ve
 }
 
 /// Which random stream belongs to whom. Links have 64 each from 64 on.
-const STREAMS_PER_LINK: u64 = 64;
+pub const STREAMS_PER_LINK: u64 = 64;
 const STREAM_ENDPOINT: u64 = 1 << 32;
 const STREAM_WORKLOAD: u64 = 2 << 32;
 const STREAM_UDP: u64 = 3 << 32;
@@ -211,4 +219,5 @@ const STREAM_TAP: u64 = 4 << 32;
 /// Ports: that of iperf for the service, the dynamic ones (RFC 6335) for who opens.
 const SERVICE_PORT: u16 = 5001;
 const FIRST_PORT: u16 = 40_000;
-const UDP_PORT: u16 = 9000;
+/// The port of the first UDP source, at both of its sides.
+pub const UDP_PORT: u16 = 9000;

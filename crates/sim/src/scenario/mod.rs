@@ -7,7 +7,7 @@ mod expect;
 mod tcp;
 
 pub use build::Built;
-pub use build::EndpointSettings;
+pub use build::{EndpointSettings, STREAMS_PER_LINK, UDP_PORT};
 pub use error::ScenarioError;
 pub use expect::{CAUSES, Expect, LIMITATIONS};
 pub use tcp::{Nagle, Profile, Recovery, TcpSettings};

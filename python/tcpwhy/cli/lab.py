@@ -1,0 +1,206 @@
+"""`tcpwhy lab`: scenarios on the kernel's TCP, in network namespaces of their own."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tcpwhy._core import TcpwhyError
+from tcpwhy.terminal import Style, grid, width
+
+if TYPE_CHECKING:
+    from tcpwhy.lab.check import Scores
+    from tcpwhy.lab.run import Run
+    from tcpwhy.lab.scenario import Scenario
+
+FOLDER = Path("lab-runs")
+ATTEMPTS = 3
+
+
+@click.group("lab")
+def command() -> None:
+    """Run scenarios on the kernel's TCP, and check the analysis against what is true.
+
+    Hosts are network namespaces that have no name and end with this command, however it ends.
+    The path between them is emulated by the simulator's own elements in real time.
+    """
+
+
+@command.command("list")
+@click.option("--format", type=click.Choice(["table", "jsonl"]), default="table", show_default=True)
+def list_(format: str) -> None:
+    """Name the scenarios, and say which of them the kernel can run."""
+    from tcpwhy.lab import scenario
+
+    rows = []
+    for path in scenario.every():
+        one = scenario.load(path)
+        rows.append((one.name, one.duration_s, one.title, "; ".join(one.obstacles())))
+    if format == "jsonl":
+        for name, duration_s, title, obstacles in rows:
+            row = {"name": name, "duration_s": duration_s, "title": title}
+            click.echo(json.dumps({**row, "obstacles": obstacles}, ensure_ascii=False))
+        return
+    for line in grid(("scenario", "s", "what it shows", "simulator only"), rows, width(sys.stdout)):
+        click.echo(line)
+
+
+_names = click.argument("names", nargs=-1, required=True, metavar="NAME...")
+_output = click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default=FOLDER,
+    show_default=True,
+    help="Folder for the runs, one folder in it for each.",
+)
+_attempts = click.option(
+    "--attempts",
+    type=click.IntRange(min=1),
+    default=ATTEMPTS,
+    show_default=True,
+    help="Tries before a scenario whose runs do not count has failed.",
+)
+
+
+@command.command("run")
+@_names
+@_output
+@_attempts
+def run_(names: tuple[str, ...], output: Path, attempts: int) -> int:
+    """Run scenarios; each run leaves captures, samples of TCP_INFO, a log of drops, and facts.
+
+    NAME is a scenario of `tcpwhy lab list`, a file, or `all`. A run counts only when the machine
+    kept time and the intended limit really bound; else it is repeated.
+    """
+    failed = [one.name for one in _chosen(names) if _run(one, output, attempts) is None]
+    return _verdict(failed)
+
+
+@command.command("check")
+@_names
+@_output
+@_attempts
+@click.option("--again/--no-again", default=True, help="Run anew, or use the runs that are there.")
+@click.option(
+    "--min-share",
+    type=float,
+    default=0.95,
+    show_default=True,
+    help="Least share of right answers at each capture point.",
+)
+@click.option("--format", type=click.Choice(["table", "jsonl"]), default="table", show_default=True)
+def check_(
+    names: tuple[str, ...],
+    output: Path,
+    attempts: int,
+    again: bool,
+    min_share: float,
+    format: str,
+) -> int:
+    """Run scenarios, analyse the captures, and compare the verdicts with what is true."""
+    from tcpwhy.lab import check
+
+    total: Scores = {}
+    failed = []
+    for one in _chosen(names):
+        run = _run(one, output, attempts) if again else check.load(output / one.name, one)
+        if run is None:
+            failed.append(one.name)
+            continue
+        scores, comparisons = check.check(run)
+        for key, score in scores.items():
+            sum_ = total.setdefault(key, check.Score())
+            sum_.right += score.right
+            sum_.all += score.all
+        _show(one, scores, format)
+        if format == "jsonl":
+            for item in comparisons:
+                click.echo(json.dumps({"scenario": one.name, **vars(item)}))
+    _summary(total, format)
+    low = [
+        f"{point} {table}"
+        for (point, table, column), score in total.items()
+        if column == "limitation" and (score.share or 0) < min_share
+    ]
+    return _verdict(failed + low)
+
+
+def _chosen(names: Sequence[str]) -> Iterator["Scenario"]:
+    from tcpwhy.lab import scenario
+
+    if list(names) != ["all"]:
+        yield from (scenario.load(scenario.find(name)) for name in names)
+        return
+    for path in scenario.every():
+        one = scenario.load(path)
+        if obstacles := list(one.obstacles()):
+            click.echo(f"{one.name}: for the simulator: {obstacles[0]}", err=True)
+        else:
+            yield one
+
+
+def _run(one: "Scenario", output: Path, attempts: int) -> "Run | None":
+    """Run until a run counts."""
+    from tcpwhy.lab.run import run
+    from tcpwhy.lab.verify import verify
+
+    style = Style.of(sys.stderr)
+    for attempt in range(1, attempts + 1):
+        try:
+            done = run(one, output / one.name)
+        except TcpwhyError as error:
+            if error.exit_code != 1:
+                raise
+            click.echo(f"{one.name}: {style.warn(str(error))}", err=True)
+            continue
+        wrong = list(done.problems)
+        held = []
+        for expect in one.expect if not wrong else ():
+            label = f"{expect.cause or expect.limitation} of flow {expect.flow}"
+            checks = verify(done, expect)
+            held += [f"{label}: {check}" for check in checks if check.holds]
+            wrong += [f"{label}: {check}" for check in checks if not check.holds]
+        for line in wrong:
+            click.echo(f"{one.name}: attempt {attempt}: {style.warn(line)}", err=True)
+        if not wrong:
+            click.echo(f"{one.name}: {held[0] if held else 'nothing expected'}", err=True)
+            return done
+    return None
+
+
+def _show(one: "Scenario", scores: "Scores", format: str) -> None:
+    for (point, table, column), score in sorted(scores.items()):
+        row: dict[str, object] = {"scenario": one.name, "point": point, "table": table}
+        row = {
+            **row,
+            "column": column,
+            "right": score.right,
+            "all": score.all,
+            "wrong": score.wrong,
+        }
+        if format == "jsonl":
+            click.echo(json.dumps(row))
+        elif score.wrong:
+            wrong = ", ".join(f"{given} {count}" for given, count in score.wrong.items())
+            click.echo(f"{one.name}: {point} {table} {column}: {score.right}/{score.all}, {wrong}")
+
+
+def _summary(total: "Scores", format: str) -> None:
+    rows = [
+        (*key, score.right, score.all, f"{(score.share or 0) * 100:.1f} %")
+        for key, score in sorted(total.items())
+    ]
+    if format == "table":
+        names = ("capture", "table", "column", "right", "of", "share")
+        for line in grid(names, rows, width(sys.stdout)):
+            click.echo(line)
+
+
+def _verdict(failed: Sequence[str]) -> int:
+    if failed:
+        click.echo(f"tcpwhy: not good: {', '.join(failed)}", err=True)
+    return 1 if failed else 0

@@ -1,0 +1,259 @@
+"""`tcpwhy measure`: an active test that says every second what limits it."""
+
+import base64
+import json
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tcpwhy._core import UsageError
+from tcpwhy.active.number import prefixed
+from tcpwhy.cli import INTERRUPTED
+from tcpwhy.cli._options import DURATION
+from tcpwhy.terminal import Style, width
+from tcpwhy.units import nanoseconds
+
+if TYPE_CHECKING:
+    from tcpwhy.active.client import Outcome
+    from tcpwhy.active.session import Parameters, Watch
+
+
+class QuantityType(click.ParamType[int]):
+    """A number with a prefix: 10M, 64Ki."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read the number."""
+        try:
+            return prefixed(value)
+        except UsageError as error:
+            self.fail(str(error), param, ctx)
+
+
+QUANTITY = QuantityType()
+
+
+@click.command("measure")
+@click.argument("host", required=False, metavar="HOST[:PORT]")
+@click.option("-s", "--server", is_flag=True, help="Wait for tests, ours or iperf3's.")
+@click.option("-p", "--port", type=click.IntRange(0, 65535), help="Port.  [default: 5201]")
+@click.option("--bind", metavar="ADDRESS", help="With --server: the address to listen on.")
+@click.option("--one-off", is_flag=True, help="With --server: end after one test.")
+@click.option(
+    "-t", "--time", "duration", type=DURATION, default="10s", show_default=True, help="How long."
+)
+@click.option("-n", "--bytes", type=QUANTITY, help="How many bytes, instead of how long.")
+@click.option("--omit", type=DURATION, help="Leave so much of the begin out.")
+@click.option("-b", "--bitrate", type=QUANTITY, help="Write so many bit/s in each stream.")
+@click.option("--pace", type=QUANTITY, help="Have the kernel pace to so many bit/s.")
+@click.option("-C", "--cc", "controller", metavar="NAME", help="Congestion controller.")
+@click.option("--sndbuf", type=QUANTITY, help="Send buffer in bytes; fixes it.")
+@click.option("--rcvbuf", type=QUANTITY, help="Receive buffer in bytes; fixes it.")
+@click.option("--window-clamp", type=QUANTITY, help="Largest window of the receiver in bytes.")
+@click.option("--read", "read_bps", type=QUANTITY, help="Have the receiver read so many bit/s.")
+@click.option("--mss", type=click.IntRange(88, 65535), help="Largest segment in bytes.")
+@click.option("--length", type=QUANTITY, help="Bytes of one write.  [default: 128Ki]")
+@click.option("-R", "--reverse", is_flag=True, help="The server sends.")
+@click.option("--bidir", is_flag=True, help="Both send.")
+@click.option(
+    "-P", "--parallel", type=click.IntRange(1, 128), default=1, show_default=True, help="Streams."
+)
+@click.option("-4", "ipv4", is_flag=True, help="Only IPv4.")
+@click.option("-6", "ipv6", is_flag=True, help="Only IPv6.")
+@click.option(
+    "--sweep",
+    metavar="WHAT=LIST",
+    help="One test for each: sndbuf=64Ki,1Mi, rcvbuf=…, pace=…, cc=reno,cubic,bbr.",
+)
+@click.option("--json", "as_json", is_flag=True, help="JSON lines, with the raw TCP_INFO.")
+def command(host: str | None, server: bool, **options: Any) -> int:
+    """Test a path, and say every second what limits the transfer.
+
+    HOST runs `tcpwhy measure --server` or `iperf3 -s`. Rates count what was acknowledged; the
+    limits are those that the kernel's own clocks, windows and losses show. Numbers may have
+    prefixes: 10M is 10^7, 64Ki is 65536. No privilege is needed.
+    """
+    if server == bool(host):
+        raise UsageError("name a HOST to test, or --server to wait for tests")
+    if server:
+        return _serve(options)
+    assert host is not None
+    name, port = _where(host, options["port"])
+    return _test(name, port, options)
+
+
+def _serve(options: dict[str, Any]) -> int:
+    from tcpwhy.active.protocol import PORT
+    from tcpwhy.active.server import Server
+
+    def told(text: str) -> None:
+        click.echo(text, err=True)
+
+    port = PORT if options["port"] is None else options["port"]
+    server = Server(options["bind"], port, told)
+    # Whoever started it in the background waits for this line.
+    click.echo(f"listening on port {server.port}", err=True)
+    try:
+        server.serve()
+        while not options["one_off"]:
+            server.serve()
+    finally:
+        server.close()
+    return 0
+
+
+def _where(host: str, port: int | None) -> tuple[str, int]:
+    """Take HOST:PORT apart; an IPv6 address has brackets then."""
+    from tcpwhy.active.protocol import PORT
+
+    if host.startswith("["):
+        name, _, rest = host[1:].partition("]")
+        given = rest.removeprefix(":")
+    elif host.count(":") == 1:
+        name, _, given = host.partition(":")
+    else:
+        name, given = host, ""
+    if given and not given.isdigit():
+        raise UsageError(f"{host!r}: the port {given!r} is no number")
+    return name, int(given) if given else PORT if port is None else port
+
+
+def _parameters(options: dict[str, Any]) -> "Parameters":
+    from tcpwhy.active.session import Parameters
+    from tcpwhy.active.stream import BLOCK_BYTES, Options
+
+    if options["reverse"] and options["bidir"]:
+        raise UsageError("--reverse and --bidir exclude each other")
+    return Parameters(
+        seconds=None if options["bytes"] else nanoseconds(options["duration"]) / 1e9,
+        bytes=options["bytes"],
+        omit_s=nanoseconds(options["omit"]) / 1e9 if options["omit"] else 0.0,
+        parallel=options["parallel"],
+        reverse=options["reverse"],
+        bidir=options["bidir"],
+        bitrate_bps=options["bitrate"],
+        block_bytes=options["length"] or BLOCK_BYTES,
+        read_bps=options["read_bps"],
+        options=Options(
+            controller=options["controller"],
+            sndbuf_bytes=options["sndbuf"],
+            rcvbuf_bytes=options["rcvbuf"],
+            window_clamp_bytes=options["window_clamp"],
+            pace_bps=options["pace"],
+            mss=options["mss"],
+        ),
+    )
+
+
+def _test(host: str, port: int, options: dict[str, Any]) -> int:
+    from tcpwhy.cli._stopping import stopping
+
+    with stopping() as came:
+        if options["sweep"]:
+            return _sweep(host, port, options, came)
+        outcome = _run(host, port, _parameters(options), options, lambda: bool(came))
+    _tell(outcome, options)
+    return INTERRUPTED if came else 0
+
+
+def _run(
+    host: str,
+    port: int,
+    parameters: "Parameters",
+    options: dict[str, Any],
+    stopped: Callable[[], bool],
+) -> "Outcome":
+    import socket
+
+    from tcpwhy.active.client import run_test
+
+    family = socket.AF_UNSPEC
+    if options["ipv4"] or options["ipv6"]:
+        family = socket.AF_INET6 if options["ipv6"] else socket.AF_INET
+    live = _Live(options) if not (options["as_json"] or options["sweep"]) else None
+    tick = live.tick if live else lambda watch: None
+    return run_test(host, port, parameters, family=family, tick=tick, stopped=stopped)
+
+
+class _Live:
+    """Prints a line for every stream and second, as the test goes."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        from tcpwhy.active import table
+
+        self._omit_s = nanoseconds(options["omit"]) / 1e9 if options["omit"] else 0.0
+        sends = not options["reverse"]
+        self._columns = table.columns(width(sys.stdout), sends=sends)
+        self._shown: dict[int, int] = {}
+
+    def tick(self, watch: "Watch") -> None:
+        """Show the rows that are complete."""
+        from tcpwhy.active import table
+        from tcpwhy.active.rows import rows_of
+
+        several = len(watch.streams) > 1
+        if not self._shown:
+            for stream in watch.streams:
+                near, far = stream.connection.getsockname(), stream.connection.getpeername()
+                arrow = "->" if stream.sends else "<-"
+                text = f"{near[0]}:{near[1]} {arrow} {far[0]}:{far[1]}"
+                click.echo(f"Connected {text}, congestion control: {stream.controller}")
+                self._shown[stream.number] = 0
+            click.echo(table.header(self._columns, streams=several))
+        for stream in watch.streams:
+            samples = list(watch.samples[stream.number])
+            rows = rows_of(stream.number, samples, [], sends=stream.sends, omit_s=self._omit_s)
+            whole = [row for row in rows if row.end_s - row.start_s >= 0.95]
+            for row in whole[self._shown[stream.number] :]:
+                click.echo(table.line(row, self._columns, streams=several))
+            self._shown[stream.number] = len(whole)
+        sys.stdout.flush()
+
+
+def _tell(outcome: "Outcome", options: dict[str, Any]) -> None:
+    """Print totals and answers."""
+    from tcpwhy.active import report, table
+
+    if options["as_json"]:
+        for stream in outcome.streams:
+            for sample in outcome.samples[stream.number]:
+                raw = base64.b64encode(sample["raw"]).decode()
+                text = {"kind": "tcp_info", "stream": stream.number, **sample, "raw": raw}
+                click.echo(json.dumps(text))
+        for text in report.as_json(outcome):
+            click.echo(json.dumps(text, ensure_ascii=False))
+        return
+    style = Style.of(sys.stdout)
+    for stream in outcome.streams:
+        verb = "Transferred" if stream.sends else "Received"
+        moved = report.moved_bytes(outcome, stream)
+        seconds = outcome.seconds - outcome.parameters.omit_s
+        click.echo(table.totals(moved, seconds, stream.calls, stream.bytes, verb))
+        for line in table.answer(report.advice(outcome, stream), style):
+            click.echo(line)
+        if note := report.receiver_note(outcome, stream):
+            click.echo(f"{style.warn('note')}      {note}")
+
+
+def _sweep(host: str, port: int, options: dict[str, Any], came: list[int]) -> int:
+    from tcpwhy.active import report, sweep
+
+    name, values = sweep.parse(options["sweep"])
+    points = []
+    for value in values:
+        chosen = {**options, name: value}
+        outcome = _run(host, port, _parameters(chosen), options, lambda: bool(came))
+        rate = sum(report.moved_bytes(outcome, s) for s in outcome.streams) * 8 / outcome.seconds
+        advice = report.advice(outcome, outcome.streams[0])
+        points.append(sweep.Point(str(value), rate, advice.word, advice.evidence))
+        if options["as_json"]:
+            click.echo(json.dumps({"kind": "point", name: value, **points[-1]._asdict()}))
+        if came:
+            break
+    if not options["as_json"]:
+        for line in sweep.chart(name, points, width(sys.stdout)):
+            click.echo(line)
+    return INTERRUPTED if came else 0

@@ -1,0 +1,88 @@
+"""`tcpwhy sockets`: what limits every TCP socket of this host."""
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from tcpwhy.cli import INTERRUPTED
+from tcpwhy.cli._options import DURATION
+from tcpwhy.cli._stopping import stopping
+from tcpwhy.terminal import Style, grid, width
+from tcpwhy.units import as_duration, as_rate, nanoseconds
+
+if TYPE_CHECKING:
+    from tcpwhy.active.host import Row
+
+LOOKS = 5
+"""How often the kernel is asked in an interval."""
+
+
+@click.command("sockets")
+@click.option("--pid", type=click.IntRange(min=1), help="Only the sockets of this process.")
+@click.option("--interval", type=DURATION, default="1s", show_default=True, help="Of one answer.")
+@click.option("--count", type=click.IntRange(min=1), help="How many answers.  [default: no end]")
+@click.option("-a", "--all", "all_", is_flag=True, help="Sockets on which nothing moves as well.")
+@click.option("--evidence", is_flag=True, help="The numbers behind each limit, on a second line.")
+@click.option("--format", type=click.Choice(["table", "jsonl"]), default="table", show_default=True)
+def command(
+    pid: int | None, interval: str, count: int | None, all_: bool, evidence: bool, format: str
+) -> int:
+    """Say what limits every TCP socket of this host, from the kernel's own accounts.
+
+    No packets and no privilege are needed. Processes of other users have no name without root.
+    """
+    from tcpwhy.active.host import Host
+
+    host = Host(pid=pid)
+    pause = nanoseconds(interval) / 1e9 / LOOKS
+    host.look()
+    with stopping() as came:
+        answers = 0
+        while not came and (count is None or answers < count):
+            for _ in range(LOOKS):
+                time.sleep(pause)
+                host.look()
+            rows = [row for row in host.rows() if all_ or row.out_bytes + row.in_bytes > 0]
+            if format == "jsonl":
+                for row in rows:
+                    click.echo(json.dumps(row.to_json()))
+            else:
+                _show(rows, evidence=evidence, is_first=answers == 0)
+            sys.stdout.flush()
+            answers += 1
+    return INTERRUPTED if came else 0
+
+
+def _show(rows: Sequence["Row"], *, evidence: bool, is_first: bool) -> None:
+    style = Style.of(sys.stdout)
+    if not is_first:
+        click.echo()
+    names = ("program", "limited by", "out", "in", "RTT", "connection")
+    cells = [
+        (
+            f"{row.program}/{row.pid}" if row.pid else f"uid {row.socket.uid}",
+            row.word,
+            as_rate(row.out_bytes * 8 / row.seconds) if row.out_bytes else "",
+            as_rate(row.in_bytes * 8 / row.seconds) if row.in_bytes else "",
+            as_duration(row.socket.sample["rtt"] * 1e3),
+            f"{_end(row.socket.src, row.socket.src_port)} → "
+            f"{_end(row.socket.dst, row.socket.dst_port)}",
+        )
+        for row in rows
+    ]
+    lines = list(grid(names, cells, width(sys.stdout)))
+    click.echo(style.bold(lines[0]))
+    for number, line in enumerate(lines[1:]):
+        click.echo(line)
+        if evidence and number < len(rows):
+            click.echo(f"  {style.dim(rows[number].evidence)}")
+    if not rows:
+        click.echo("nothing moves on any connection (--all shows them)")
+
+
+def _end(address: str, port: int) -> str:
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"

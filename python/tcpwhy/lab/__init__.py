@@ -1,0 +1,1 @@
+"""Scenarios on the kernel's TCP: network namespaces joined by the emulator."""

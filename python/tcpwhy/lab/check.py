@@ -1,0 +1,188 @@
+"""Verdicts of the analysis against what is known to be true, at every capture of a run."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tcpwhy.analysis import analyze
+from tcpwhy.lab.run import Run
+from tcpwhy.lab.scenario import Expect, Scenario
+
+COLUMNS = ("limitation", "limitation_siekkinen")
+"""Verdict columns that are compared, each where it is not NULL."""
+
+# What the published tree can say, for words that it does not have.
+_TREE_WORDS = {
+    "policer": {"shared_bottleneck", "unshared_bottleneck", "transport"},
+    "random_loss": {"shared_bottleneck", "transport"},
+    "sender_window": {"transport"},
+}
+
+
+@dataclass
+class Score:
+    """Answers of one kind at one capture point."""
+
+    right: int = 0
+    all: int = 0
+    wrong: dict[str, int] = field(default_factory=dict)
+
+    def note(self, given: str, *, is_right: bool) -> None:
+        """Count one answer."""
+        self.all += 1
+        self.right += is_right
+        if not is_right:
+            self.wrong[given] = self.wrong.get(given, 0) + 1
+
+    @property
+    def share(self) -> float | None:
+        """Share of right answers; None without any."""
+        return self.right / self.all if self.all else None
+
+
+Scores = dict[tuple[str, str, str], Score]
+"""By capture point (sender, middle, receiver), table and column."""
+
+
+@dataclass
+class Comparison:
+    """A number of the analysis beside the kernel's."""
+
+    point: str
+    flow: int
+    what: str
+    found: float | None
+    true: float | None
+
+
+def load(folder: Path, scenario: Scenario) -> Run:
+    """Read a run back from its folder."""
+    facts = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    ends: dict[tuple[int, str], dict[str, Any]] = {
+        (end["flow"], end["side"]): {**end, "samples": [], "failure": None}
+        for end in facts["programs"]
+    }
+    with (folder / "tcp_info.jsonl").open(encoding="utf-8") as file:
+        for line in file:
+            sample = json.loads(line)
+            flow, side = sample.pop("flow"), sample.pop("side")
+            ends[flow, side]["samples"].append(sample)
+    captures = {name: folder / file for name, file in facts["captures"].items()}
+    return Run(
+        scenario,
+        folder,
+        facts["start_ns"],
+        facts["emulator"],
+        list(ends.values()),
+        captures,
+        facts["problems"],
+    )
+
+
+def check(run: Run) -> tuple[Scores, list[Comparison]]:
+    """Analyse the captures of a run and compare."""
+    scores: Scores = {}
+    comparisons: list[Comparison] = []
+    tables: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for flow in run.scenario.flows:
+        for point, capture in _points(run, flow.hosts):
+            rows = tables.setdefault(capture, {})
+            if not rows:
+                rows.update(_rows(run.captures[capture]))
+            for expect in run.scenario.expect:
+                if expect.flow == flow.number:
+                    _compare_verdicts(run, expect, point, rows, scores)
+            comparisons += _compare_numbers(run, flow.number, point, rows["flows"])
+    return scores, comparisons
+
+
+def _points(run: Run, hosts: tuple[str, str]) -> Iterator[tuple[str, str]]:
+    """Name the captures that show a flow, by where they stand on its path."""
+    yield "sender", hosts[0]
+    if "middle" in run.captures:
+        yield "middle", "middle"
+    yield "receiver", hosts[1]
+
+
+def _rows(capture: Path) -> dict[str, list[dict[str, Any]]]:
+    result = analyze(capture, table=("flows", "intervals"))
+    with result.to_duckdb() as connection:
+        rows = {}
+        for table in ("flows", "intervals"):
+            cursor = connection.execute(f"SELECT * FROM {table}")
+            names = [column[0] for column in cursor.description or ()]
+            rows[table] = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    return rows
+
+
+def _sender(run: Run, number: int, *, backward: bool) -> tuple[str, int]:
+    """Address and port of who sends a half."""
+    flow = run.scenario.flows[number]
+    end = int(backward)
+    return run.scenario.hosts[flow.hosts[end]], flow.ports[end]
+
+
+def _compare_verdicts(
+    run: Run, expect: Expect, point: str, rows: dict[str, list[dict[str, Any]]], scores: Scores
+) -> None:
+    src = _sender(run, expect.flow, backward=expect.backward)
+    begin, end = (run.start_ns + round(t * 1e9) for t in (expect.from_s, expect.to_s))
+    for table, chosen in rows.items():
+        for row in chosen:
+            if (row["src"], row["src_port"]) != src:
+                continue
+            if table == "intervals" and not begin <= row["start_ns"] <= row["end_ns"] <= end:
+                continue
+            if table == "flows" and not _is_main(run.scenario, expect):
+                continue
+            for column in COLUMNS:
+                if (given := row[column]) is not None:
+                    score = scores.setdefault((point, table, column), Score())
+                    score.note(given, is_right=_is_right(expect, column, row))
+
+
+def _is_right(expect: Expect, column: str, row: dict[str, Any]) -> bool:
+    if column == "limitation":
+        return expect.admits(row["limitation"], row["cause"])
+    given = row[column]
+    return expect.admits(given, None) or given in _TREE_WORDS.get(expect.limitation, ())
+
+
+def _is_main(scenario: Scenario, expect: Expect) -> bool:
+    """Say whether this expectation is the one of the whole flow: the longest."""
+    same = [e for e in scenario.expect if (e.flow, e.backward) == (expect.flow, expect.backward)]
+    return max(same, key=lambda e: e.to_s - e.from_s) is expect
+
+
+def _compare_numbers(
+    run: Run, number: int, point: str, flows: list[dict[str, Any]]
+) -> Iterator[Comparison]:
+    """Set what the analysis measured beside what the kernel counted."""
+    flow = run.scenario.flows[number]
+    backward = "request_response" in flow.workload
+    src = _sender(run, number, backward=backward)
+    row = next((row for row in flows if (row["src"], row["src_port"]) == src), None)
+    if row is None:
+        yield Comparison(point, number, "flow", 0, 1)
+        return
+    samples = run.samples(number, "backward" if backward else "forward")
+    last = samples[-1]
+    seconds = (row["end_ns"] - row["start_ns"]) / 1e9
+    pairs = [
+        ("unique_bytes", row["unique_bytes"], last["bytes_sent"] - last["bytes_retrans"]),
+        ("retransmitted_bytes", row["retransmitted_bytes"], last["bytes_retrans"]),
+        ("rtt_min_ms", _ms(row["rtt_min_ns"]), last["min_rtt"] / 1e3),
+        (
+            "share_receiver_window",
+            row["share_receiver_window"],
+            last["rwnd_limited"] / 1e6 / max(seconds, 1e-9),
+        ),
+    ]
+    for what, found, true in pairs:
+        yield Comparison(point, number, what, found, true)
+
+
+def _ms(ns: float | None) -> float | None:
+    return None if ns is None else ns / 1e6

@@ -1,0 +1,247 @@
+"""One run of a scenario on the kernel: traffic, captures, samples, and what all of it shows."""
+
+import base64
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tcpwhy import tcpinfo
+from tcpwhy._core import TcpwhyError
+from tcpwhy.lab.network import DEVICE, Network
+from tcpwhy.lab.scenario import Flow, Scenario
+
+SAMPLE_S = 0.1
+"""How often the kernel is asked about every socket."""
+LEAD_S = 0.4
+"""From the order to the start of the run: hosts are ready by then."""
+LATE_P999_MS_MAX, LATE_SHARE_MAX = 2.0, 0.1
+"""A run in which more than one packet in a thousand left later than this, or than this share of the
+round trip if that is more, is not the run that was meant. On an idle machine an emulator with
+real-time scheduling stays below 0.1 ms; delayed acknowledgements vary round trips by far more."""
+CAPTURE_BYTES = 128
+CAPTURE_DELAY_S = 1.2
+"""libpcap hands over a block of frames after 1 s at the latest; what is in it then, is lost."""
+SIDES = ("forward", "backward")
+
+
+class LabError(TcpwhyError):
+    """A run that does not count; the text says why."""
+
+
+@dataclass
+class Run:
+    """What a run left behind: a folder of captures and tables, and the facts."""
+
+    scenario: Scenario
+    folder: Path
+    start_ns: int
+    """When the scenario's time 0 was, in ns since the Unix epoch."""
+    emulator: dict[str, Any]
+    ends: list[dict[str, Any]]
+    captures: dict[str, Path]
+    problems: list[str]
+    """What makes it a run that was not meant; nothing when it counts."""
+
+    def samples(self, flow: int, side: str) -> list[dict[str, Any]]:
+        """Give the samples of one end of a connection, decoded."""
+        found = next(end for end in self.ends if (end["flow"], end["side"]) == (flow, side))
+        samples: list[dict[str, Any]] = found["samples"]
+        return samples
+
+    def deeds(self, flow: int, side: str) -> dict[str, Any]:
+        """Give what the program at one end did."""
+        found = next(end for end in self.ends if (end["flow"], end["side"]) == (flow, side))
+        deeds: dict[str, Any] = found["deeds"]
+        return deeds
+
+
+def run(
+    scenario: Scenario,
+    folder: Path,
+    *,
+    captures: bool = True,
+) -> Run:
+    """Run a scenario once; the folder is made anew."""
+    if obstacles := list(scenario.obstacles()):
+        raise LabError(f"{scenario.name} is for the simulator: {'; '.join(obstacles)}")
+    if captures and not shutil.which("tcpdump"):
+        raise LabError("the lab captures with tcpdump: apt install tcpdump")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    middle = folder / "middle.pcap" if captures else None
+    with Network(scenario, middle=middle) as network:
+        hosts = _tcp_hosts(scenario) if captures else []
+        captured = {name: _capture(network, name, folder) for name in hosts}
+        start_ns = _traffic(network)
+        ends = [end for host in network.hosts.values() for end in host.call("results")]
+        time.sleep(CAPTURE_DELAY_S if captures else 0.0)
+        dumps = {name: _end_capture(network, name) for name in captured}
+        emulator = network.stop()
+        interfaces = {
+            name: host.call("statistics", device=DEVICE) for name, host in network.hosts.items()
+        }
+    for end in ends:
+        end["samples"] = [_decoded(sample) for sample in end["samples"] if sample["raw"]]
+    files = dict(captured) | ({"middle": middle} if middle and middle.exists() else {})
+    problems = [*_problems(scenario, emulator, dumps, interfaces), *_failures(ends)]
+    result = Run(scenario, folder, start_ns, emulator, ends, files, problems)
+    _write(result, dumps, interfaces)
+    return result
+
+
+def _tcp_hosts(scenario: Scenario) -> list[str]:
+    return sorted({host for flow in scenario.flows for host in flow.hosts})
+
+
+def _capture(network: Network, name: str, folder: Path) -> Path:
+    path = folder / f"{name}.pcap"
+    path.touch()
+    command = ["tcpdump", "-n", "-i", DEVICE, "-s", str(CAPTURE_BYTES), "-B", "16384"]
+    command += ["--time-stamp-precision=nano", "-Z", "root", "-w", str(path.resolve()), "tcp"]
+    if os.geteuid() != 0:
+        # Inside a user namespace there is no other user to become.
+        command = [word for word in command if word not in ("-Z", "root")]
+    network.hosts[name].call("start", name="tcpdump", command=command, ready="listening on")
+    return path
+
+
+def _end_capture(network: Network, name: str) -> dict[str, int]:
+    """End a capture; how many packets it has and how many the kernel dropped."""
+    _, said = network.hosts[name].call("stop", name="tcpdump")
+    numbers = {
+        line.split(" ", 1)[1]: int(line.split()[0])
+        for line in said.splitlines()
+        if line[:1].isdigit()
+    }
+    captured = next((n for words, n in numbers.items() if words.endswith("captured")), 0)
+    return {"captured": captured, "dropped": numbers.get("packets dropped by kernel", 0)}
+
+
+def _traffic(network: Network) -> int:
+    """Plan all connections and start the run; when its time 0 is on the wall clock."""
+    scenario = network.scenario
+    for flow in scenario.flows:
+        _plan(network, flow)
+    for number, udp in enumerate(scenario.udp):
+        near, far = (scenario.hosts[host] for host in udp.hosts)
+        header = 48 if ":" in near else 28
+        network.hosts[udp.hosts[0]].call(
+            "udp",
+            local=(near, udp.port),
+            remote=(far, udp.port),
+            source=udp.source,
+            payload_bytes=udp.wire_bytes - scenario.overhead_bytes - header,
+            start_s=udp.start_s,
+            stop_s=udp.stop_s,
+            seed=scenario.seed + number,
+        )
+    start = time.monotonic() + LEAD_S
+    start_ns = time.time_ns() + round((start - time.monotonic()) * 1e9)
+    for host in network.hosts.values():
+        host.call("go", start=start, until=start + scenario.duration_s, sample_s=SAMPLE_S)
+    time.sleep(max(0.0, start + scenario.duration_s - time.monotonic()))
+    return start_ns
+
+
+def _plan(network: Network, flow: Flow) -> None:
+    from tcpwhy.lab import settings
+
+    ends = [
+        (network.scenario.hosts[host], port)
+        for host, port in zip(flow.hosts, flow.ports, strict=True)
+    ]
+    for i in (1 - flow.opener, flow.opener):
+        plan: dict[str, Any] = {
+            "flow": flow.number,
+            "side": SIDES[i],
+            "local": ends[i],
+            "remote": ends[1 - i],
+            "program": _program(flow, i),
+            "options": settings.options(flow.tcp[i]),
+        }
+        host = network.hosts[flow.hosts[i]]
+        if i == flow.opener:
+            host.call("connect", **plan, start_s=flow.start_s)
+        else:
+            host.call("listen", **plan)
+
+
+def _program(flow: Flow, end: int) -> dict[str, Any]:
+    if turns := flow.workload.get("request_response"):
+        return {"asks": end == 0, "turns": turns}
+    return {"write": flow.workload} if end == 0 else {"read": flow.reader}
+
+
+def _decoded(sample: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **{key: value for key, value in sample.items() if key != "raw"},
+        **tcpinfo.decode(sample["raw"]),
+        "raw": base64.b64encode(sample["raw"]).decode(),
+    }
+
+
+def _problems(
+    scenario: Scenario,
+    emulator: dict[str, Any],
+    dumps: dict[str, dict[str, int]],
+    interfaces: dict[str, dict[str, int]],
+) -> Iterator[str]:
+    """Say what makes a run another one than was meant."""
+    late_ms = (emulator["lateness"]["p999_ns"] or 0) / 1e6
+    if late_ms > max(LATE_P999_MS_MAX, LATE_SHARE_MAX * scenario.round_trip_ms):
+        yield f"1 packet in 1000 left more than {late_ms:.1f} ms late: the machine was too busy"
+    for name in ("overflow", "refused", "unsplit", "read_errors", "lost_rows"):
+        if emulator[name]:
+            yield f"the emulator counts {emulator[name]} under {name}"
+    if emulator["failure"]:
+        yield f"the emulator ended: {emulator['failure']}"
+    for name, counts in dumps.items():
+        if counts["dropped"]:
+            yield f"the capture at {name} lost {counts['dropped']} packets"
+    for name, counts in interfaces.items():
+        if counts["tx_drop"] or counts["rx_drop"]:
+            yield f"the interface of {name} dropped packets: {counts}"
+
+
+def _failures(ends: list[dict[str, Any]]) -> Iterator[str]:
+    for end in ends:
+        if end["failure"]:
+            yield f"flow {end['flow']} {end['side']}: {end['failure']}"
+        elif not end["samples"]:
+            yield f"flow {end['flow']} {end['side']} has no sample"
+
+
+def _write(run: Run, dumps: dict[str, Any], interfaces: dict[str, Any]) -> None:
+    """Keep everything in the folder: tables as Parquet, samples and facts as JSON."""
+    import duckdb
+
+    with duckdb.connect() as connection:
+        for table in ("events", "queues"):
+            connection.register("rows", run.emulator.pop(table))
+            target = str(run.folder / f"{table}.parquet").replace("'", "''")
+            connection.execute(f"COPY (FROM rows) TO '{target}' (COMPRESSION zstd)")
+            connection.unregister("rows")
+    with (run.folder / "tcp_info.jsonl").open("w", encoding="utf-8") as file:
+        for end in run.ends:
+            for sample in end["samples"]:
+                row = {"flow": end["flow"], "side": end["side"], **sample}
+                file.write(json.dumps(row) + "\n")
+    facts = {
+        "scenario": run.scenario.name,
+        "title": run.scenario.title,
+        "seed": run.scenario.seed,
+        "start_ns": run.start_ns,
+        "kernel": os.uname().release,
+        "emulator": run.emulator,
+        "captures": {name: path.name for name, path in run.captures.items()},
+        "tcpdump": dumps,
+        "interfaces": interfaces,
+        "programs": [{k: end[k] for k in ("flow", "side", "deeds")} for end in run.ends],
+        "problems": run.problems,
+    }
+    (run.folder / "run.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,42 @@
+"""What the tests on the real kernel share."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+SCENARIOS = Path(__file__).parent / "lab"
+ATTEMPTS = 3
+"""A run on a busy machine is not the one that was meant, and says so itself."""
+
+needs_root = pytest.mark.skipif(
+    os.geteuid() != 0 or not Path("/dev/net/tun").exists(),
+    reason="the lab needs root and /dev/net/tun",
+)
+
+
+def attempt(work):
+    """Repeat what the machine was too busy for."""
+    for number in range(1, ATTEMPTS + 1):
+        try:
+            return work()
+        except AssertionError:
+            if number == ATTEMPTS:
+                raise
+    raise AssertionError
+
+
+def measure_in(network, *options, seconds="5s"):
+    """Run the active test between the two hosts of a network; its lines of JSON."""
+    hosts = network.scenario.hosts
+    tcpwhy = [sys.executable, "-m", "tcpwhy", "measure"]
+    network.hosts["D"].call(
+        "start", name="server", command=[*tcpwhy, "-s", "--one-off"], ready="listening"
+    )
+    controller = [] if "-C" in options else ["-C", "cubic"]
+    length = [] if "-n" in options else ["-t", seconds]
+    command = [*tcpwhy, hosts["D"], "--json", *controller, *length, *options]
+    said = network.hosts["S"].call("run", command=command)
+    return [json.loads(line) for line in said.splitlines()]

@@ -1,0 +1,199 @@
+"""The lab on the real kernel: the emulator's accuracy, runs that check themselves, no remains."""
+
+import os
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from kernel import SCENARIOS as HERE
+from kernel import attempt, needs_root
+
+from tcpwhy._core import TcpwhyError, UsageError
+from tcpwhy.lab import check, scenario, verify
+from tcpwhy.lab.network import Network
+from tcpwhy.lab.run import run
+from tcpwhy.lab.scenario import load
+
+SCENARIOS = Path(__file__).parent.parent / "scenarios"
+
+
+@needs_root
+@pytest.mark.parametrize("rate_bps", [10_000_000, 100_000_000])
+def test_the_rate_is_exact(tmp_path, rate_bps):
+    # So long a queue that the link stays busy when the source is held up for a while.
+    text = (HERE / "wide.toml").read_text()
+    path = tmp_path / "rate.toml"
+    path.write_text(text.replace("340", "5000").replace("100_000_000", str(rate_bps)))
+    one = load(path)
+    sender, receiver = one.hosts["S"], one.hosts["D"]
+    with Network(one) as network:
+        network.hosts["D"].call("sink", local=(receiver, 9))
+        network.hosts["S"].call(
+            "flood",
+            local=(sender, 10),
+            remote=(receiver, 9),
+            size=1400,
+            pps=2 * rate_bps / 8 / 1442,
+            seconds=1.0,
+        )
+        arrivals = network.hosts["D"].call("arrivals")
+        facts = network.stop()
+    # Without Ethernet's 4 bytes of checksum: 1400 of payload, 8 UDP, 20 IP, 14 Ethernet.
+    seconds = (arrivals[-1] - arrivals[0]) / 1e9
+    measured = 1442 * 8 * (len(arrivals) - 1) / seconds
+    assert measured == pytest.approx(rate_bps, rel=0.005)
+    assert facts["sent"] == facts["delivered"] + facts["dropped"] + facts["unroutable"]
+
+
+@needs_root
+def test_the_delay_is_that_of_the_links():
+    def measure():
+        one = load(HERE / "wide.toml")
+        with Network(one) as network:
+            network.hosts["D"].call("echo", local=(one.hosts["D"], 7))
+            times = network.hosts["S"].call(
+                "round_trips",
+                local=(one.hosts["S"], 8),
+                remote=(one.hosts["D"], 7),
+                count=100,
+                every_s=0.01,
+            )
+        added_ms = [t * 1e3 - 40.0 for t in times if t is not None]
+        assert len(added_ms) == 100
+        assert min(added_ms) >= 0
+        # Both ways together; the requirement is for one.
+        assert statistics.median(added_ms) / 2 < 0.5
+
+    attempt(measure)
+
+
+@needs_root
+def test_a_run_leaves_captures_samples_and_facts(tmp_path):
+    one = load(HERE / "clamp.toml")
+
+    def go():
+        done = run(one, tmp_path / "clamp")
+        assert not done.problems
+        return done
+
+    done = attempt(go)
+    checks = [item for expect in one.expect for item in verify.verify(done, expect)]
+    assert all(item.holds for item in checks), [str(item) for item in checks]
+    assert set(done.captures) == {"S", "D", "middle"}
+    assert all(sample["snd_cwnd"] <= 20 for sample in done.samples(0, "forward"))
+    again = check.load(tmp_path / "clamp", one)
+    assert again.samples(0, "forward") == done.samples(0, "forward")
+    scores, numbers = check.check(again)
+    assert {point for point, _, _ in scores} == {"sender", "middle", "receiver"}
+    for item in numbers:
+        if item.what == "retransmitted_bytes":
+            assert item.found == item.true == 0
+        if item.what == "unique_bytes":
+            assert item.found == pytest.approx(item.true, rel=0.02), item
+        if item.what == "rtt_min_ms" and item.point == "sender":
+            assert item.found == pytest.approx(item.true, abs=0.3), item
+
+
+@needs_root
+def test_a_label_that_is_not_true_is_refused(tmp_path, tcpwhy):
+    """A clamp that never binds: the path is narrower."""
+
+    def go():
+        done = tcpwhy("lab", "run", HERE / "false_label.toml", "-o", tmp_path, "--attempts", "1")
+        assert done.returncode == 1
+        assert "NOT cwnd is the clamp" in done.stderr
+
+    attempt(go)
+
+
+@needs_root
+def test_what_linux_does_not_have_is_named():
+    with pytest.raises(TcpwhyError, match="no controller bbr3 in Linux"):
+        run(load(SCENARIOS / "bottleneck_bbr3.toml"), Path("unused"))
+
+
+@needs_root
+def test_what_is_missing_is_named(tool, tmp_path):
+    command = [tool("setpriv"), "--bounding-set=-all", "--inh-caps=-all", sys.executable, "-m"]
+    command += ["tcpwhy", "lab", "run", HERE / "wide.toml", "-o", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 4
+    assert "CAP_SYS_ADMIN" in done.stderr
+
+
+def remains():
+    """What a lab could leave behind: processes, interfaces, namespaces, settings."""
+    listing = subprocess.run(["ip", "-o", "link"], capture_output=True, text=True, check=True)
+    named = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True)
+    sysctls = [
+        Path(f"/proc/sys/net/ipv4/{name}").read_text()
+        for name in ("tcp_congestion_control", "tcp_rmem", "tcp_wmem", "tcp_no_metrics_save")
+    ]
+    interfaces = sorted(line.split(":")[1].strip() for line in listing.stdout.splitlines())
+    return interfaces, named.stdout, sysctls
+
+
+def inside(mark):
+    """Processes whose command line or environment has a mark."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                environment = (entry / "environ").read_bytes()
+            except OSError:
+                continue
+            if mark in environment:
+                found.append(int(entry.name))
+    return found
+
+
+@needs_root
+@pytest.mark.parametrize("seed", range(4))
+def test_killed_at_any_moment_nothing_is_left(tmp_path, seed):
+    before = remains()
+    mark = f"TCPWHY_TEST_MARK={os.getpid()}-{seed}"
+    name, value = mark.split("=")
+    lab = subprocess.Popen(
+        [sys.executable, "-m", "tcpwhy", "lab", "run", HERE / "wide.toml", "-o", tmp_path],
+        env={**os.environ, name: value},
+        stderr=subprocess.DEVNULL,
+    )
+    time.sleep(random.Random(seed).uniform(0.2, 2.5))
+    lab.send_signal(signal.SIGKILL)
+    lab.wait()
+    deadline = time.monotonic() + 10
+    while inside(mark.encode()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert inside(mark.encode()) == []
+    assert remains() == before
+
+
+@needs_root
+def test_interrupted_it_ends_at_once(tmp_path):
+    lab = subprocess.Popen(
+        [sys.executable, "-m", "tcpwhy", "lab", "run", HERE / "wide.toml", "-o", tmp_path],
+        stderr=subprocess.DEVNULL,
+    )
+    time.sleep(2)
+    lab.send_signal(signal.SIGINT)
+    assert lab.wait(timeout=10) == 130
+
+
+def test_every_scenario_is_one_for_the_kernel_or_says_why_not():
+    for path in scenario.every():
+        one = load(path)
+        assert all(isinstance(reason, str) and reason for reason in one.obstacles())
+        for expect in one.expect:
+            assert 0 <= expect.from_s < expect.to_s <= one.duration_s
+            assert expect.admits(expect.limitation, expect.cause)
+            assert not expect.admits("nonsense", "nonsense")
+
+
+def test_an_unknown_scenario_is_named():
+    with pytest.raises(UsageError, match="no scenario 'nowhere'"):
+        scenario.find("nowhere")

@@ -1,0 +1,96 @@
+"""From scenario files to the kernel: what each setting becomes, and what has no counterpart."""
+
+import socket
+import struct
+
+import pytest
+from kernel import SCENARIOS
+
+from tcpwhy.lab import settings
+from tcpwhy.lab.scenario import Expect, load
+from tcpwhy.lab.workload import emissions, ticks
+
+TCP = socket.IPPROTO_TCP
+
+
+def test_socket_options():
+    chosen = settings.options(
+        {"controller": "bbr1", "pacing_rate_bps": 8_000_000, "nagle": "off", "mss": 1000}
+    )
+    assert (TCP, socket.TCP_CONGESTION, b"bbr") in chosen
+    assert (TCP, socket.TCP_NODELAY, 1) in chosen
+    assert (TCP, socket.TCP_MAXSEG, 1000) in chosen
+    rate = struct.pack("=Q", 1_000_000)
+    assert (socket.SOL_SOCKET, settings.SO_MAX_PACING_RATE, rate) in chosen
+
+
+def test_a_window_clamp_brings_a_fixed_buffer_along():
+    """Else autotuning raises it again."""
+    names = [name for _, name, _ in settings.options({"window_clamp_bytes": 20_000})]
+    assert settings.SO_RCVBUFFORCE in names
+    assert settings.TCP_WINDOW_CLAMP in names
+
+
+def test_a_cwnd_clamp_is_a_locked_route_that_needs_a_warm_up():
+    wanted = settings.host({"cwnd_clamp_bytes": 28_960})
+    assert wanted.route == {"cwnd": "lock 20"}
+    assert wanted.warm_up
+
+
+@pytest.mark.parametrize(
+    ("tcp", "names"),
+    [
+        ({}, []),
+        ({"controller": "cubic", "ecn": True, "sack": False, "recovery": "newreno"}, []),
+        ({"controller": "bbr3"}, ["controller bbr3"]),
+        ({"profile": "classic"}, ["profile"]),
+        ({"recovery": "reno"}, ["recovery reno with SACK"]),
+        ({"rto_max_ms": 60_000}, ["rto_max_ms"]),
+    ],
+)
+def test_what_linux_lacks_is_named(tcp, names):
+    assert list(settings.without_counterpart(tcp)) == names
+
+
+def test_a_scenario_is_taken_apart():
+    one = load(SCENARIOS / "clamp.toml")
+    # Numbered in the order of the names, as in the simulator.
+    assert one.hosts == {"D": "10.0.0.1", "S": "10.0.0.2"}
+    [flow] = one.flows
+    assert (flow.hosts, flow.ports, flow.opener) == (("S", "D"), (40_000, 5001), 0)
+    assert one.round_trip_ms == 40
+    assert not one.offload
+    assert list(one.obstacles()) == []
+
+
+def test_an_answer_as_right_is_right():
+    expect = Expect(0, False, 0, 1, "sender_window", "sender_window/cwnd_clamp", ("mixed",))
+    assert expect.admits("sender_window", None)
+    assert expect.admits("mixed", None)
+    assert not expect.admits("transport", "transport/slow_start")
+    assert not expect.admits(None, None)
+
+
+def test_writes_come_at_their_times():
+    phases = {
+        "phases": {
+            "list": [
+                {"for_s": 1, "workload": {"paced": {"rate_bps": 80_000, "write_bytes": 5000}}},
+                {"for_s": 2, "workload": {"chunks": {"chunk_bytes": 7, "interval_ms": 1000}}},
+            ]
+        }
+    }
+    inf = float("inf")
+    expected = [(0, 5000), (0.5, 5000), (1, -inf), (1, 7), (2, 7), (3, -inf)]
+    assert list(ticks(phases, 0, 10)) == expected
+    assert list(ticks({"fixed_size": {"bytes": 9}}, 2, 10)) == [(2, 9)]
+    assert list(ticks({"bulk": {}}, 0, 10)) == [(0, inf)]
+
+
+def test_datagrams_come_at_their_rate():
+    on_off = {"on_off": {"rate_pps": 10, "on_ms": 200, "off_ms": 800}}
+    times = emissions(on_off, 1, 2)
+    assert list(times[:4]) == pytest.approx([0, 0.1, 1.0, 1.1])
+    poisson = emissions({"poisson": {"rate_pps": 100}}, 1, 10)
+    assert 900 < len(poisson) < 1100
+    assert poisson == emissions({"poisson": {"rate_pps": 100}}, 1, 10)

@@ -1,0 +1,242 @@
+"""The active test over loopback: iperf3 at either end, and what today's tools get wrong."""
+
+import json
+import re
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+import tcpwhy as package
+
+TCPWHY = [sys.executable, "-m", "tcpwhy"]
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+class Background:
+    """A server that says on standard error or output when it is ready; ended by its own handle."""
+
+    def __init__(self, command, ready):
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        self.said = ""
+        for line in self.process.stdout:
+            self.said += line
+            if ready in line:
+                return
+        raise AssertionError(self.said)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.terminate()
+        self.said += self.process.communicate(timeout=10)[0]
+
+    def end(self):
+        """Await its own end."""
+        self.said += self.process.communicate(timeout=20)[0]
+        return self.said
+
+
+def our_server(port, *options):
+    return Background([*TCPWHY, "measure", "-s", "-p", str(port), *options], "listening")
+
+
+@pytest.fixture
+def iperf3_server(tool):
+    port = free_port()
+    command = [tool("iperf3"), "-s", "-1", "-p", str(port), "--forceflush"]
+    with Background(command, "Server listening") as server:
+        yield server, port
+
+
+def measure(tcpwhy, port, *options):
+    done = tcpwhy("measure", f"127.0.0.1:{port}", "--json", "-t", "1s", *options)
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    return {kind: [line for line in lines if line["kind"] == kind] for kind in KINDS}
+
+
+KINDS = ("tcp_info", "interval", "end")
+
+
+@pytest.mark.parametrize(
+    ("options", "streams"),
+    [([], [True]), (["-R"], [False]), (["-P", "3"], [True] * 3), (["--bidir"], [True, False])],
+    ids=["forward", "reverse", "parallel", "both ways"],
+)
+def test_a_server_of_iperf3_is_enough(tcpwhy, iperf3_server, options, streams):
+    server, port = iperf3_server
+    ends = measure(tcpwhy, port, *options)["end"]
+    assert [end["sends"] for end in ends] == streams
+    said = server.end()
+    assert "error" not in said
+    for end in ends:
+        assert end["moved_bytes"] > 0
+        if end["sends"]:
+            # What iperf3 has read is what was acknowledged, but for what came after the last look.
+            assert end["peer_bytes"] == pytest.approx(end["moved_bytes"], rel=0.2)
+            assert end["limitation"]
+        else:
+            assert end["limitation"] is None
+            assert "only the sender's kernel knows" in end["evidence"]
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["-R"], ["-P", "3"], ["--bidir"], ["-w", "64K"], ["-6"]], ids=" ".join
+)
+def test_a_client_of_iperf3_is_served(tool, options):
+    port = free_port()
+    with our_server(port, "--one-off") as server:
+        host = "::1" if "-6" in options else "127.0.0.1"
+        command = [tool("iperf3"), "-c", host, "-p", str(port), "-t", "1", "-J", *options]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+        result = json.loads(done.stdout)
+        assert "error" not in result, result["error"]
+        assert result["end"]["sum_received"]["bytes"] > 0
+        assert result["end"]["sum_sent"]["bytes"] >= result["end"]["sum_received"]["bytes"]
+        assert "streams in" in server.end()
+
+
+def test_both_ends_ours_tell_both_sides(tcpwhy):
+    port = free_port()
+    with our_server(port, "--one-off"):
+        found = measure(tcpwhy, port, "-R")
+    [end] = found["end"]
+    assert end["limitation"]
+    assert all(row["cwnd_bytes"] and row["rcvbuf_bytes"] for row in found["interval"])
+
+
+def test_bytes_are_counted_where_they_arrive(tcpwhy):
+    """Bytes counted at write() show more than the link carries (PEERS: page's 10.7-13.1 Mbit/s)."""
+    port = free_port()
+    with our_server(port, "--one-off"):
+        # The reader takes 20 Mbit/s; buffers take megabytes at once.
+        found = measure(tcpwhy, port, "--read", "20M")
+    [end] = found["end"]
+    assert end["program_bytes"] > end["moved_bytes"]
+    assert all(row["moved_bytes"] < end["program_bytes"] for row in found["interval"])
+
+
+def test_samples_come_while_a_write_blocks(tcpwhy):
+    port = free_port()
+    with our_server(port, "--one-off"):
+        found = measure(tcpwhy, port, "--read", "1M", "--sndbuf", "16Ki", "--rcvbuf", "16Ki")
+    [end] = found["end"]
+    assert len(found["tcp_info"]) >= 8
+    assert end["syscalls"] <= len(found["tcp_info"])
+    assert end["word"].startswith(("receiver_window", "sender_window"))
+
+
+def test_raw_bytes_are_kept(tcpwhy):
+    port = free_port()
+    with our_server(port, "--one-off"):
+        found = measure(tcpwhy, port)
+    from base64 import b64decode
+
+    from tcpwhy import tcpinfo
+
+    sample = found["tcp_info"][-1]
+    assert tcpinfo.decode(b64decode(sample["raw"]))["bytes_acked"] == sample["bytes_acked"]
+
+
+def test_a_number_of_bytes_is_that_number(tcpwhy):
+    port = free_port()
+    with our_server(port, "--one-off"):
+        [end] = measure(tcpwhy, port, "-n", "3000001")["end"]
+    assert end["program_bytes"] == 3_000_001
+    assert end["peer_bytes"] == 3_000_001
+
+
+def test_the_controller_holds_from_the_syn_on(tcpwhy):
+    port = free_port()
+    with our_server(port, "--one-off"):
+        found = measure(tcpwhy, port, "-C", "reno")
+    assert {line["controller"] for line in found["tcp_info"]} == {"reno"}
+
+
+def test_a_busy_server_says_so(tcpwhy):
+    port = free_port()
+    with our_server(port), socket.create_connection(("127.0.0.1", port)) as first:
+        first.sendall(b"a" * 36 + b"\0")
+        assert first.recv(1) == b"\x09"
+        text = json.dumps({"tcp": True, "parallel": 1, "time": 5}).encode()
+        first.sendall(len(text).to_bytes(4, "big") + text)
+        assert first.recv(1) == b"\x0a"
+        with socket.create_connection(("127.0.0.1", port)) as data:
+            data.sendall(b"a" * 36 + b"\0")
+            assert first.recv(2, socket.MSG_WAITALL) == b"\x01\x02"
+            done = tcpwhy("measure", f"127.0.0.1:{port}")
+    assert done.returncode == 3
+    assert "busy" in done.stderr
+
+
+def test_lines_appear_as_time_passes():
+    """Text is there each second, also when nobody's terminal reads it."""
+    port = free_port()
+    with our_server(port, "--one-off"):
+        command = [*TCPWHY, "measure", f"127.0.0.1:{port}", "-t", "3s"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as client:
+            begin = time.monotonic()
+            lines = []
+            for line in client.stdout:
+                lines.append((time.monotonic() - begin, line))
+            client.wait(timeout=10)
+    rows = [at for at, line in lines if re.match(r"\s+\d+\.\d\d ", line)]
+    last = lines[-1][0]
+    assert len(rows) >= 2
+    assert rows[0] < last - 0.5, "the first row came with the last"
+
+
+def test_the_python_api_is_the_same_verb():
+    port = free_port()
+    with our_server(port, "--one-off"):
+        found = package.measure("127.0.0.1", port=port, duration="1s", pace_bps=80_000_000)
+    [advice] = found.advice()
+    assert advice.word == "application/paced"
+    # The first ten segments of loopback, 64 kB each, leave before pacing begins.
+    assert found.throughput_bps == pytest.approx(8e7, rel=0.2)
+    assert found.to_json()[-1]["cause"] == "application/paced"
+    with pytest.raises(package.UsageError, match="exclude each other"):
+        package.measure("127.0.0.1", reverse=True, bidir=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["measure"], "name a HOST"),
+        (["measure", "127.0.0.1:x"], "is no number"),
+        (["measure", "127.0.0.1", "-R", "--bidir"], "exclude each other"),
+        (["measure", "127.0.0.1", "--sndbuf", "much"], "is not a number"),
+        (["measure", "127.0.0.1", "--sweep", "mood=good"], "a sweep is WHAT=VALUE"),
+    ],
+)
+def test_usage(tcpwhy, arguments, says):
+    done = tcpwhy(*arguments)
+    assert done.returncode == 2
+    assert says in done.stderr
+
+
+def test_nobody_there(tcpwhy):
+    done = tcpwhy("measure", f"127.0.0.1:{free_port()}")
+    assert done.returncode == 3
+    assert "start `tcpwhy measure --server` or `iperf3 -s` there" in done.stderr
+
+
+def test_a_sweep_draws_a_bar_for_each_value(tcpwhy):
+    port = free_port()
+    with our_server(port):
+        done = tcpwhy("measure", f"127.0.0.1:{port}", "-t", "1s", "--sweep", "pace=8M,80M")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["8000000", "80000000"]
+    assert all("application/paced" in line and "█" in line for line in lines)

@@ -19,6 +19,7 @@ __all__ = [
     "predict_one",
     "schemas",
     "solve",
+    "thresholds",
 ]
 
 __version__: str
@@ -67,6 +68,7 @@ def analyze(
 ) -> Stream: ...
 def counters() -> list[tuple[str, str]]: ...
 def schemas() -> list[tuple[str, list[tuple[str, str, bool, str]]]]: ...
+def thresholds() -> list[tuple[str, float]]: ...
 
 _Parameter = tuple[str, str, str, float | None, str | None, list[str]]
 

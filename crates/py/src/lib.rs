@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::{create_exception, exceptions::PyException};
 use tcpwhy_core::counter::Counter;
 use tcpwhy_core::pipeline::Table;
+use tcpwhy_core::verdict;
 use tcpwhy_io::Error;
 
 create_exception!(tcpwhy, TcpwhyError, PyException, "Anything that tcpwhy cannot do.");
@@ -57,13 +58,26 @@ fn counters() -> Vec<(&'static str, &'static str)> {
     Counter::ALL.iter().map(|counter| (counter.name(), counter.doc().trim())).collect()
 }
 
+/// The thresholds of the paper's decision tree, by the score that each is for.
+#[pyfunction]
+fn thresholds() -> [(&'static str, f64); 4] {
+    [
+        ("dispersion", verdict::DISPERSION_THRESHOLD),
+        ("retransmission", verdict::RETRANSMISSION_THRESHOLD),
+        ("rwnd", verdict::RWND_THRESHOLD),
+        ("burstiness", verdict::BURSTINESS_THRESHOLD),
+    ]
+}
+
 /// The extension module `tcpwhy._core`.
 #[pymodule(gil_used = false)]
 mod _core {
     use super::*;
 
     #[pymodule_export]
-    use super::{InputError, PrivilegeError, TcpwhyError, UsageError, counters, schemas};
+    use super::{
+        InputError, PrivilegeError, TcpwhyError, UsageError, counters, schemas, thresholds,
+    };
     #[pymodule_export]
     use crate::arrow::{Batch, Rows};
     #[pymodule_export]

@@ -46,8 +46,9 @@ def command(
 ) -> int:
     """Give the reasons.
 
-    For a connection: what was transferred and how fast, what limited it and how sure that is, when,
-    the numbers behind it, what speaks against it, what to do and what that would gain.
+    For a connection, the one that moved most bytes unless chosen: what was transferred and how
+    fast, what limited it and how sure that is, when, the numbers behind it, what speaks against it,
+    what to do and what that would gain.
 
     With --frame, for one packet: why it was counted as new data, a kind of retransmission, late,
     a probe, a copy or an acknowledgement, with the frames that prove it, and what Wireshark calls

@@ -38,7 +38,7 @@ class Candidate(NamedTuple):
 def candidates(
     connection: "duckdb.DuckDBPyConnection", near: int | str | None = None
 ) -> list[tuple[bool, Candidate]]:
-    """Give the biggest flows of a table `flows` that moved data, by their bigger halves.
+    """Give the biggest flows of a table `flows`, by their bigger halves.
 
     Those whose identifier is much like `near`, mistyped or cut short, come first and are marked.
     """
@@ -50,7 +50,7 @@ def candidates(
         SELECT {alike} AS alike, * FROM (
             SELECT flow_id, unnest(arg_max({{src: src, src_port: src_port, dst: dst,
                 dst_port: dst_port, unique_bytes: unique_bytes}}, unique_bytes))
-            FROM flows WHERE data_packets > 0 GROUP BY flow_id
+            FROM flows GROUP BY flow_id
         ) ORDER BY alike DESC, unique_bytes DESC, flow_id LIMIT {MOST_NAMED}"""
     rows = connection.execute(query).fetchall()
     return [(alike, Candidate(*columns)) for alike, *columns in rows]

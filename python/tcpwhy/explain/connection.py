@@ -95,7 +95,7 @@ def explain_connection(
     """
     facts = read(source, flow, interval)
     sides = [_side(facts, half) for half in facts.halves if half.unique_bytes > 0]
-    return Connection(facts, _lasted(facts.halves[0]), sides)
+    return Connection(facts, _lasted(facts), sides)
 
 
 def _side(facts: Facts, half: Half) -> Side:
@@ -152,6 +152,8 @@ def _gain(half: Half) -> str | None:
     if half.headroom_bps is None:
         unknown = "the capacity of the path is unknown, and " if half.capacity_bps is None else ""
         return f"Cannot be predicted: {unknown}nothing else tells what would limit next."
+    if half.exceeds_capacity and half.next_limitation == "unshared_bottleneck":
+        return "Cannot be predicted: it would be the capacity, of which the estimate is too low."
     now = half.goodput_bps
     rate = as_rate(half.headroom_bps)
     then = NEXT.get(half.next_limitation or "", half.next_limitation or "something else")
@@ -163,7 +165,8 @@ def _gain(half: Half) -> str | None:
     if times < LEAST_GAIN:
         return f"Hardly any: without this limit {then} would allow {rate}."
     factor = f"{times:,.0f}" if times >= 9.95 else f"{times:.1f}"
-    return f"{rate} is predicted without this limit, {factor} times as much; then {then} would be the limit."
+    predicted = f"{rate} is predicted without this limit, {factor} times as much"
+    return f"{predicted}; then {then} would be the limit."
 
 
 LEAST_SHARE = 0.005
@@ -182,17 +185,22 @@ def _filters(half: Half, found: list[Run]) -> dict[str, str]:
     return told
 
 
-def _lasted(half: Half) -> str:
+def _lasted(facts: Facts) -> str:
+    half = facts.halves[0]
     begin = datetime.fromtimestamp(half.start_ns // 10**9, UTC)
     ms = half.start_ns // 10**6 % 1000
     state = STATES.get(half.conn_state, half.conn_state)
     time = f"{begin:%Y-%m-%d %H:%M:%S}.{ms:03d} UTC"
-    return f"{time}, {as_duration(half.end_ns - half.start_ns)} long; {state}"
+    # In a store the frame may be that of another file.
+    frame = "" if facts.in_store else f", from frame {half.first_frame:,} on"
+    return f"{time}{frame}, {as_duration(half.end_ns - half.start_ns)} long; {state}"
 
 
 def _record(side: Side) -> dict[str, Any]:
     told = side._asdict()
     columns: dict[str, Any] = told.pop("half")._asdict()
+    # The column has the remedy already.
+    del told["remedy"]
     timeline = [run._asdict() for run in told.pop("runs")]
     for run in timeline:
         low, high = run.pop("rtt_ns") or (None, None)

@@ -16,9 +16,6 @@ FEW_PACKETS = 130
 FEW_SAMPLES = 10
 """Round-trip samples below which their least and mean say little."""
 
-EXCESS = 1.05
-"""Throughput over an estimate of the capacity from which it is more than inexact."""
-
 WIDE = 2.0
 """Ratio of the bounds of a capacity from which it is not known well."""
 
@@ -103,10 +100,10 @@ def _capacity(half: Half) -> Iterator[str]:
         return
     rests = "" if is_full else ", and the predicted gain rests on it"
     low, high = half.capacity_lower_bps, half.capacity_upper_bps
-    if half.throughput_bps and half.throughput_bps > EXCESS * half.capacity_bps:
+    if half.exceeds_capacity:
         yield (
-            f"{as_rate(half.throughput_bps)} were sent over an estimated capacity of"
-            f" {as_rate(half.capacity_bps)}: the estimate is too low{rests}."
+            f"{as_rate(half.goodput_bps)} went through an estimated capacity of"
+            f" {as_rate(half.capacity_bps)}: the estimate is too low."
         )
     elif low and high and not low <= half.capacity_bps <= high:
         yield f"The estimates of the capacity contradict each other{rests}."

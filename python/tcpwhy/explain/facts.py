@@ -104,6 +104,17 @@ class Half(NamedTuple):
             return None
         return self.payload_bytes * 8e9 / self.throughput_bps
 
+    @property
+    def exceeds_capacity(self) -> bool:
+        """Whether more went through than the estimated capacity, which is then too low."""
+        if self.goodput_bps is None or self.capacity_bps is None:
+            return False
+        return self.goodput_bps > EXCESS * self.capacity_bps
+
+
+EXCESS = 1.05
+"""Goodput over an estimate of the capacity from which the latter is more than inexact."""
+
 
 class Interval(NamedTuple):
     """A row of `intervals`; the names are its columns."""
@@ -187,7 +198,7 @@ def _of_capture(name: str, flow: int | str | None, interval: Duration | None) ->
             raise UsageError("from standard input one flow is read: choose it with --flow")
         total, biggest, damage = of_capture(name)
         if not biggest:
-            raise damage[0] if damage else UsageError(f"{name}: no TCP connection moved data")
+            raise damage[0] if damage else UsageError(f"{name}: there is no TCP connection in it")
         wanted = biggest[0].flow_id
     result = analyze(name, table=TABLES, flow=wanted, interval=interval)
     with _collected(result) as connection:
@@ -219,9 +230,9 @@ def _facts(
     """Take the rows of the flow out of the tables."""
     if flow is None:
         if not biggest:
-            raise UsageError(f"{name}: no TCP connection moved data")
+            raise UsageError(f"{name}: there is no TCP connection in it")
         chosen = "the only flow" if total == 1 else f"the biggest of {total:,} flows"
-        found, others = biggest[0].flow_id, biggest[1:]
+        found, others = biggest[0].flow_id, [other for other in biggest[1:] if other.unique_bytes]
     else:
         ids = _ids(connection, flow)
         if not ids:

@@ -93,7 +93,7 @@ def _window(half: Half) -> list[str]:
         told.append(f"At most {size(half.rwnd_max)} advertised{scale}{source}.")
         if half.rtt_min_ns:
             rate = as_rate(half.rwnd_max * 8e9 / half.rtt_min_ns)
-            told.append(f"One such window in each of the shortest round trips would be {rate}.")
+            told.append(f"One such window in each of the shortest round trips is {rate}.")
     if half.zero_window_events:
         probes = half.zero_window_probes
         probed = f", and was probed {_times(probes)}" if probes else ""

@@ -86,9 +86,7 @@ def _window(half: Half) -> list[str]:
         why = "its scale was in the handshake, which was not seen"
         told.append(f"Unknown{'' if half.handshake_seen else f': {why}'}.")
     else:
-        scale = {None: "", 0: ", scaling off"}.get(
-            half.window_scale, f", scale {half.window_scale}"
-        )
+        scale = "" if half.window_scale is None else f", scale {half.window_scale}"
         source = {"inferred": " (inferred)"}.get(half.window_scale_source or "", "")
         told.append(f"At most {size(half.rwnd_max)} advertised{scale}{source}.")
         if half.rtt_min_ns:

@@ -2,7 +2,7 @@
 
 use super::threshold;
 use crate::flow::clock::Holder;
-use crate::flow::signs::Moments;
+use crate::flow::signs::{Moments, Signs};
 use crate::flow::sums::Sums;
 use crate::units::Nanos;
 
@@ -68,8 +68,6 @@ pub struct Facts {
     pub losses_queued: Option<f64>,
     /// Share of the loss episodes after round-trip times above the mean.
     pub losses_high: Option<f64>,
-    /// Variation of the flight at loss episodes.
-    pub loss_flight_variation: Option<f64>,
     /// Marks and echoes of ECN.
     pub marks: u32,
     /// Rounds.
@@ -123,7 +121,8 @@ pub struct Facts {
 impl Facts {
     /// The facts of `sums`.
     pub fn of(sums: &Sums, context: &Context) -> Facts {
-        let signs = &sums.signs;
+        let none = Signs::default();
+        let signs = sums.signs.as_deref().unwrap_or(&none);
         let total = signs.times.total() as f64;
         let share = |holder| if total > 0.0 { signs.times.of(holder) as f64 / total } else { 0.0 };
         let part = |a: u32, b: u32| if b > 0 { f64::from(a) / f64::from(b) } else { 0.0 };
@@ -161,7 +160,6 @@ impl Facts {
             queued_rates: signs.queued_rates.count,
             losses_queued: some(signs.losses_queued, signs.losses_timed),
             losses_high: some(signs.losses_high, signs.losses_timed),
-            loss_flight_variation: signs.loss_flights.variation(),
             marks: signs.ce_marks + signs.ecn_echoes,
             rounds: signs.rounds,
             flight_variation: signs.flights.variation(),
@@ -185,9 +183,10 @@ impl Facts {
             utilisation: queued_rate_bps
                 .zip(context.capacity_bps)
                 .map(|(rate, capacity)| rate * on_wire / capacity),
-            load: context.capacity_bps.filter(|_| total > 0.0).map(|capacity| {
-                sums.payload_bytes as f64 * 8e9 / total * on_wire / capacity
-            }),
+            load: context
+                .capacity_bps
+                .filter(|_| total > 0.0)
+                .map(|capacity| sums.payload_bytes as f64 * 8e9 / total * on_wire / capacity),
             filling: context.mss_option.filter(|_| signs.segments > 0).map(|most| {
                 let new = sums.unique_bytes as f64 / sums.data_packets.max(1) as f64;
                 new / f64::from(most)
@@ -199,7 +198,10 @@ impl Facts {
             answers: part(signs.answers, signs.pauses.count),
             closures: signs.closures,
             timeouts: signs.timeouts,
-            window_sway: sums.rwnd_min.zip(sums.rwnd_mean()).map(|(least, mean)| least as f64 / mean),
+            window_sway: sums
+                .rwnd_min
+                .zip(sums.rwnd_mean())
+                .map(|(least, mean)| least as f64 / mean),
         }
     }
 

@@ -4,6 +4,7 @@ use super::headroom::Headroom;
 use super::words::{bytes, rate, time};
 use super::{Case, Cause};
 use crate::model::window::Window;
+use crate::record::Text;
 use std::net::IpAddr;
 
 /// Advice for a half from `src` to `dst`.
@@ -13,13 +14,15 @@ pub fn advice(
     headroom: Option<&Headroom>,
     src: IpAddr,
     dst: IpAddr,
-) -> String {
+) -> Text {
     let capacity = case.context.capacity_bps;
-    match cause {
-        Cause::ApplicationIdle => format!(
-            "nothing in the network: let the application on {src} send sooner (requests ahead of \
-             time, data ready when the connection is)"
-        ),
+    let text = match cause {
+        Cause::ApplicationIdle => {
+            return Text::Borrowed(
+                "nothing in the network: let the sending application send sooner (requests ahead \
+                 of time, data ready when the connection is)",
+            );
+        }
         Cause::ApplicationPaced => format!(
             "raise the rate at which the application on {src} writes, or its pacing limit \
              (SO_MAX_PACING_RATE)"
@@ -74,16 +77,17 @@ pub fn advice(
             "the transfer ended or paused before slow start did: keep connections open and warm, \
              or raise the initial window on {src}"
         ),
-        Cause::CongestionAvoidance => format!(
-            "a controller that grows faster on {src} (CUBIC, BBR), or several connections"
-        ),
+        Cause::CongestionAvoidance => {
+            format!("a controller that grows faster on {src} (CUBIC, BBR), or several connections")
+        }
         Cause::Recovery => match case.facts.genuine < 0.5 {
             true => format!(
                 "the path reorders: RACK and DSACK on both ends keep {src} from taking that for loss"
             ),
             false => format!("SACK and RACK-TLP on both ends, so that {src} repairs losses sooner"),
         },
-    }
+    };
+    text.into()
 }
 
 /// The window that the predicted rate needs, and the buffer for it: the kernel keeps `overhead`

@@ -1,20 +1,20 @@
 //! One direction of a flow, named by its data sender: facts, one segment at a time.
 
-use super::clock::{Holder, Piece};
 use super::capacity::{Capacity, Collector, Stream};
+use super::clock::{Holder, Piece};
 use super::delay::{Rtt, Tau, is_near_sender};
 use super::delivery::Delivery;
 use super::entry::Entry;
 use super::lasting::Lasting;
-use super::losses::{Pattern, Shape};
 use super::ledger::{Acked, Filed, Kind, Ledger, Path};
+use super::losses::{Pattern, Shape};
 use super::mss::Mss;
 use super::period::{Before, Isolate, Step};
 use super::policer::{Policer, Trace};
 use super::rounds::Rounds;
 use super::scale::ScaleEvidence;
-use super::signs::is_queued;
 use super::seed::SeedCount;
+use super::signs::is_queued;
 use super::stretch::{Now, Stretch};
 use super::view::{Known, SenderView};
 use crate::diagnosis::tally::Tally;
@@ -34,8 +34,8 @@ pub struct Half {
     pub stretch: Option<Box<Stretch>>,
     /// Shift of the receiver's window; `None` while it is unknown.
     pub window_scale: Option<u8>,
-    /// What it was limited by so far.
-    pub tally: Tally,
+    /// What it was limited by so far; made with the first interval.
+    pub tally: Option<Box<Tally>>,
     /// The published prototype's count of retransmissions.
     pub seed: SeedCount,
     unwrap: Option<Unwrap>,
@@ -51,21 +51,29 @@ pub struct Half {
     edge: Option<u64>,
     free: Lasting,
     drained: Lasting,
-    scale_evidence: ScaleEvidence,
+    /// Made while the scale of the receiver's window is unknown.
+    scale_evidence: Option<Box<ScaleEvidence>>,
     /// End of the last small segment, and what was acknowledged at the last one.
     small_end: u64,
     una_before: u64,
     /// The last segment left with nothing else in flight.
     alone: bool,
     rounds: Rounds,
-    trace: Option<Box<Trace>>,
-    losses: Pattern,
+    /// Made with the first loss.
+    history: Option<Box<LossHistory>>,
     flight_mean: f32,
     /// Smoothed round-trip time of the samples that hold the queue.
     queue_mean: Option<Nanos>,
     rtt_newest: [Option<Nanos>; 2],
     /// The other side sent data since this one last did.
     asked: bool,
+}
+
+/// What was sent and lost since the first loss.
+#[derive(Debug, Default)]
+struct LossHistory {
+    trace: Trace,
+    pattern: Pattern,
 }
 
 /// Counts of a half from its begin to its end.
@@ -229,22 +237,23 @@ impl Half {
     /// Takes the time since the last send, and what Isolate made of it.
     /// `waited` is who held back a segment that waited for what it shows by its coming.
     fn pass(&mut self, step: Step, ts: Nanos, waited: Option<Holder>, around: &Around) {
-        let mut pieces = self.view.take_times(ts);
+        let pieces = self.view.take_times(ts);
         match waited {
             Some(Holder::Dry) => {
-                let held = pieces.0.iter_mut().filter(|piece| piece.holder == Holder::Network);
+                let held = pieces.iter_mut().filter(|piece| piece.holder == Holder::Network);
                 held.for_each(|piece| piece.holder = Holder::Dry);
             }
-            Some(holder) => pieces.0.iter_mut().for_each(|piece| piece.holder = holder),
+            Some(holder) => pieces.iter_mut().for_each(|piece| piece.holder = holder),
             None => {}
         }
         let data_packets = self.totals.data_packets;
         let now = Now { ts, interval: around.interval, data_packets };
-        self.stretch_mut().pass(step, &now, &pieces);
-        let pause: i64 = pieces.0[..pieces.1].iter().map(Piece::pause_ns).sum();
+        let stretch = self.stretch.as_mut().expect("made with the first payload");
+        stretch.pass(step, &now, pieces);
+        let pause: i64 = pieces.iter().map(Piece::pause_ns).sum();
         if pause > 0 {
             let answers = std::mem::take(&mut self.asked);
-            self.stretch_mut().late().sums.signs.pause(pause as u64, answers);
+            stretch.late().sums.signs_mut().pause(pause as u64, answers);
         }
         if !matches!(step, Step::Stay | Step::Transfer { .. }) {
             self.last_new = None;
@@ -262,14 +271,13 @@ impl Half {
         (start, flight_before): (u64, u16),
     ) {
         let next = self.ledger.next();
-        let flight = known.map(|known| next.saturating_sub(known.una));
         let repairing = self.ledger.recovery_point().is_some();
         let ended = known.and_then(|known| self.rounds.sent(entry.ts, known.una, next, repairing));
         let (floor, mss) = (self.rtt.min, self.mss.value());
         let newest = self.rtt_lately();
         self.trace(entry, filed, start, flight_before);
         let mean = self.queue_mean;
-        let signs = &mut self.stretch_mut().late().sums.signs;
+        let signs = self.stretch_mut().late().sums.signs_mut();
         signs.ce_marks += u32::from(entry.ecn() == CONGESTION_EXPERIENCED);
         signs.timeouts += u32::from(filed.rto_event);
         if filed.kind == Kind::New {
@@ -281,31 +289,35 @@ impl Half {
             signs.round(&round, floor, mss);
         }
         if filed.loss_event
-            && let (Some(floor), Some(mean), Some(flight)) = (floor, mean, flight)
+            && let (Some(floor), Some(mean)) = (floor, mean)
         {
-            signs.loss(flight, newest, floor, mean);
+            signs.loss(newest, floor, mean);
         }
     }
 
     /// Keeps the curves of the policer test, from the first loss on and anew after every pause
     /// that fills a bucket.
     fn trace(&mut self, entry: &Entry, filed: &Filed, start: u64, flight: u16) {
+        if self.history.is_none() && !filed.loss_event {
+            return;
+        }
         let lately = self.rtt_lately();
         let queued = lately.zip(self.rtt.min).is_some_and(|(rtt, floor)| is_queued(rtt, floor));
         let high = lately.zip(self.queue_mean).is_some_and(|(rtt, mean)| rtt > mean);
-        let trace = match &mut self.trace {
-            Some(trace) => trace,
-            None if filed.loss_event => self.trace.insert(Box::default()),
+        let repairing = self.ledger.recovery_point().is_some();
+        let history = match &mut self.history {
+            Some(history) => history,
+            None if filed.loss_event => self.history.insert(Box::default()),
             None => return,
         };
-        trace.sent(entry.ts, entry.payload_len);
+        history.trace.sent(entry.ts, entry.payload_len);
         if filed.kind == Kind::New {
-            self.losses.sent(flight, self.ledger.recovery_point().is_some());
+            history.pattern.sent(flight, repairing);
         }
         if let Some(lost) = filed.lost_at {
-            trace.lost(lost, filed.seen_bytes, queued);
+            history.trace.lost(lost, filed.seen_bytes, queued);
             if let Some(flight) = filed.lost_flight.filter(|_| !queued) {
-                self.losses.lost(start, flight, high, self.mss.value());
+                history.pattern.lost(start, flight, high, self.mss.value());
             }
         }
     }
@@ -321,7 +333,7 @@ impl Half {
 
     /// How the losses lie that no queue explains.
     pub fn loss_shape(&self) -> Option<Shape> {
-        self.losses.shape()
+        self.history.as_ref()?.pattern.shape()
     }
 
     /// The lesser of the last two round-trip samples: one alone may be an accident.
@@ -335,7 +347,7 @@ impl Half {
     /// The policer that the losses so far show.
     pub fn policer(&mut self) -> Option<Policer> {
         let rtt = self.rtt.srtt?;
-        self.trace.as_mut()?.verdict(rtt)
+        self.history.as_mut()?.trace.verdict(rtt)
     }
 
     /// How many full packets a segment stands for, and whether a small one is among them. What the
@@ -527,10 +539,10 @@ impl Half {
         let closed = entry.window_raw == 0 && !syn;
         if closed && !self.window_closed && ack >= self.ledger.una() {
             self.totals.zero_window_events += 1;
-            self.stretch.iter_mut().for_each(|s| s.late().sums.signs.closures += 1);
+            self.stretch.iter_mut().for_each(|s| s.late().sums.signs_mut().closures += 1);
         }
         if entry.has(flags::ECE) && !syn {
-            self.stretch.iter_mut().for_each(|s| s.late().sums.signs.ecn_echoes += 1);
+            self.stretch.iter_mut().for_each(|s| s.late().sums.signs_mut().ecn_echoes += 1);
         }
         if ack >= self.ledger.una() {
             self.window_closed = closed;
@@ -539,7 +551,7 @@ impl Half {
             Some(rwnd) => raise(&mut self.totals.rwnd_max, rwnd),
             None => {
                 let flight = self.ledger.next().saturating_sub(ack);
-                self.scale_evidence.add(flight, entry.window_raw);
+                self.scale_evidence.get_or_insert_default().add(flight, entry.window_raw);
             }
         }
         let tau = around.sender.recent().unwrap_or_default();
@@ -604,7 +616,7 @@ impl Half {
         *mean = Nanos(mean.0 + (rtt.0 - mean.0) / 32);
         let floor = self.rtt.min.unwrap_or(rtt);
         if let Some(stretch) = &mut self.stretch {
-            stretch.late().sums.signs.round_trip(rtt, floor);
+            stretch.late().sums.signs_mut().round_trip(rtt, floor);
         }
     }
 
@@ -626,7 +638,9 @@ impl Half {
     pub fn is_copy(&self, entry: &Entry) -> bool {
         let Some(unwrap) = &self.unwrap else { return false };
         let start = unwrap.peek(entry.seq + u32::from(entry.has(flags::SYN)));
-        entry.ip_id != 0 && start < self.ledger.next() && self.ledger.is_copy(start, entry)
+        entry.ip_id != 0
+            && start < self.ledger.next()
+            && self.ledger.is_copy(start, entry, self.rtt.min)
     }
 
     /// Whether a segment without payload is a keep-alive: one below the next byte.
@@ -649,14 +663,14 @@ impl Half {
 
     /// The window scale that the flight sizes imply, when the handshake was not seen.
     pub fn inferred_scale(&self) -> Option<u8> {
-        self.scale_evidence.least_scale()
+        self.scale_evidence.as_ref()?.least_scale()
     }
 
     /// The window in bytes that the least scale gives which the flight sizes allow, when the
     /// handshake was not seen.
     pub fn inferred_rwnd(&self) -> Option<u64> {
-        let scale = self.inferred_scale()?;
-        Some(u64::from(self.scale_evidence.raw_most) << scale)
+        let evidence = self.scale_evidence.as_ref()?;
+        Some(u64::from(evidence.raw_most) << evidence.least_scale()?)
     }
 
     /// Ranges and acknowledgements that a bound cut.

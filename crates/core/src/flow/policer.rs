@@ -175,7 +175,7 @@ fn median(values: &[f64]) -> f64 {
 }
 
 /// Points of either curve: enough for a hundred rounds of a few points each.
-const MOST_POINTS: usize = 512;
+const MOST_POINTS: usize = 256;
 /// Losses, and passes, that a fit needs; Flach et al. take 15.
 const FEWEST: usize = 15;
 /// Rounds that the losses must span; Flach et al. ask for losses in three.

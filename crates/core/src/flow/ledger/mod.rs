@@ -66,6 +66,20 @@ struct Sent {
 }
 
 impl Sent {
+    const VOID: Sent = Sent {
+        start: 0,
+        first: Nanos(0),
+        last_us: 0,
+        frame_low: 0,
+        len: 0,
+        tsval: 0,
+        ip_id: 0,
+        flight: 0,
+        sends: 0,
+        sacked: false,
+        hole: false,
+    };
+
     fn end(&self) -> u64 {
         self.start + u64::from(self.len)
     }
@@ -144,9 +158,9 @@ impl Ledger {
 
     /// Whether `entry`, from `start` on, is a copy of a segment in flight. A host that sends
     /// something again gives it another IPv4 identification, if it gives its segments different
-    /// ones at all.
+    /// ones at all; and it does not before a round trip, `rtt_min` at least, has passed.
     #[cold]
-    pub fn is_copy(&self, start: u64, entry: &Entry) -> bool {
+    pub fn is_copy(&self, start: u64, entry: &Entry, rtt_min: Option<Nanos>) -> bool {
         let Ok(at) = self.sent.binary_search_by_key(&start, |sent| sent.start) else {
             return false;
         };
@@ -154,6 +168,7 @@ impl Ledger {
         let neighbours = [at.checked_sub(1), at.checked_add(1)];
         let mut others = neighbours.iter().flatten().filter_map(|&at| self.sent.get(at));
         !sent.hole
+            && entry.ts.since(sent.last()) < rtt_min.unwrap_or(LEAST_RTO)
             && sent.ip_id == entry.ip_id
             && sent.tsval == entry.tsval
             && sent.len == entry.payload_len
@@ -220,6 +235,7 @@ impl Ledger {
         });
     }
 
+    #[cold]
     fn open_hole(&mut self, end: u64, frame: u64, entry: &Entry, path: &Path) {
         let mut start = self.next;
         // A gap of more than a window of any size is a capture that lost much: no ledger of it.
@@ -241,6 +257,7 @@ impl Ledger {
         });
     }
 
+    #[inline(always)]
     fn push(&mut self, sent: Sent) {
         // Without acknowledgements, as in a capture of one direction, there is nothing to wait for.
         let most = if self.una > self.origin { MOST_RANGES } else { MOST_UNANSWERED };
@@ -251,7 +268,11 @@ impl Ledger {
         if self.sent.is_empty() && self.sent.capacity() > KEPT_RANGES {
             self.sent.shrink_to(KEPT_RANGES);
         }
-        self.sent.push_back(sent);
+        // Room first, then in place: see `Pool::push`.
+        self.sent.push_back(Sent::VOID);
+        if let Some(back) = self.sent.back_mut() {
+            *back = sent;
+        }
     }
 
     /// A segment of which at least the first byte lies below the highest seen.
@@ -493,5 +514,7 @@ const MOST_UNANSWERED: usize = 256;
 const MOST_RESENT: usize = 1024;
 /// The largest window that TCP can advertise (RFC 7323 section 2.3).
 const LARGEST_HOLE: u64 = 1 << 30;
+/// Nobody sends again sooner while the round-trip time is unknown: the least timeout of Linux.
+const LEAST_RTO: Nanos = Nanos(200_000_000);
 /// Reordering beyond this is longer than any queue: the sender must have sent it again.
 const MOST_REORDERING: Nanos = Nanos(20_000_000);

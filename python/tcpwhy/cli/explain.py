@@ -3,11 +3,13 @@
 import json
 import sys
 from collections.abc import Iterator
+from functools import partial
 
 import click
 
 from tcpwhy._core import UsageError
 from tcpwhy.cli._options import DURATION
+from tcpwhy.cli._progress import progress_of
 from tcpwhy.explain.connection import explain_connection
 from tcpwhy.explain.frame import Explanation, explain_frame
 from tcpwhy.explain.text import told as told_of_connection
@@ -61,7 +63,8 @@ def command(
         explanation = explain_frame(source, frame)
         _print(explanation.record(), told(explanation, limit, style), format)
         return 0
-    connection = explain_connection(source, flow=flow, interval=interval)
+    watch = partial(progress_of, shown=True)
+    connection = explain_connection(source, flow=flow, interval=interval, watch=watch)
     _print(connection.record(), told_of_connection(connection, limit, style), format)
     damage = connection.facts.damage
     for error in damage:

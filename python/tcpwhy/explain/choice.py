@@ -1,15 +1,19 @@
 """Which flow is meant: the biggest, or the one with an identifier."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from tcpwhy._core import InputError, UsageError
-from tcpwhy.analysis import analyze
+from tcpwhy.analysis import Result, analyze
 from tcpwhy.overview import endpoint
 from tcpwhy.units import as_bytes
 
 if TYPE_CHECKING:
     import duckdb
+
+Watch: TypeAlias = Callable[[Result], AbstractContextManager[object]]
+"""What is around a run while it reads, such as a progress bar."""
 
 MOST_NAMED = 4
 """Flows that are named beside the one that is explained."""
@@ -65,7 +69,7 @@ def of_store(
 
 
 def of_capture(
-    capture: str, near: int | str | None = None
+    capture: str, near: int | str | None = None, watch: Watch = nullcontext
 ) -> tuple[int, list[Candidate], list[InputError]]:
     """Count the flows of a capture, give the likeliest and biggest, and the damage.
 
@@ -76,7 +80,7 @@ def of_capture(
     result = analyze(capture, table="flows")
     kept: dict[int, tuple[bool, Candidate]] = {}
     total = 0
-    with duckdb.connect() as connection:
+    with duckdb.connect() as connection, watch(result):
         for table, batch in result.batches():
             connection.register(table, batch)
             if table == "counters":

@@ -3,14 +3,17 @@
 Every number is one of the tables, or follows from them by division.
 """
 
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from os import PathLike
 from typing import Any, NamedTuple
 
 from tcpwhy.explain import filters
+from tcpwhy.explain.choice import Watch
 from tcpwhy.explain.doubts import doubts
-from tcpwhy.explain.facts import Facts, Half, read
+from tcpwhy.explain.facts import Facts, Half
 from tcpwhy.explain.numbers import numbers
+from tcpwhy.explain.reading import read
 from tcpwhy.explain.timeline import Run, runs
 from tcpwhy.explain.tree import compared
 from tcpwhy.explain.words import (
@@ -80,6 +83,7 @@ def explain_connection(
     *,
     flow: int | str | None = None,
     interval: Duration | None = None,
+    watch: Watch = nullcontext,
 ) -> Connection:
     """Argue what limited a connection of a capture or of a store.
 
@@ -87,13 +91,14 @@ def explain_connection(
         source: a capture, or a store that has the flows, the intervals and the periods.
         flow: which one, by flow_id or Community ID; the one that moved most bytes unless given.
         interval: length of a periodic calculation of a capture, as in analyze.
+        watch: what to put around each reading of a capture, such as a progress bar.
 
     Raises:
         UsageError: when there is no such flow.
         InputError: for a source that cannot be read.
 
     """
-    facts = read(source, flow, interval)
+    facts = read(source, flow, interval, watch)
     sides = [_side(facts, half) for half in facts.halves if half.unique_bytes > 0]
     return Connection(facts, _lasted(facts), sides)
 

@@ -39,11 +39,13 @@ fmt: .venv/ready-dev ## bring the sources into the house style
 	$(BIN)/ruff check --fix --select I
 	$(BIN)/ruff format
 
-docs: .venv/ready ## regenerate docs/reference from the code
+docs: .venv/ready-dev ## regenerate what the documentation quotes from the code and from runs
+	$(BIN)/python tools/adaptivity_page.py
 	$(BIN)/python tools/reference.py
 
 bench: ## measure CPU time per packet and memory; BENCH='--peers paper-1024' chooses
 	$(PYTHON) tools/bench.py $(BENCH)
+	$(PYTHON) tools/bench_sim.py
 
 clean: ## remove everything that was built or installed
 	rm -rf .venv target dist python/tcpwhy/*.so

@@ -190,9 +190,9 @@ impl SenderView {
     }
 }
 
-/// Several acknowledgements made room for long and none let anything out: there was nothing to send,
-/// and there had not been since the last segment. For long, since the delay to the sender is known
-/// only so well.
+/// Several acknowledgements made room for long and none let anything out: there was nothing to
+/// send, and there had not been since the last segment. For long, since the delay to the sender is
+/// known only so well.
 fn blame_pause(gap: &mut [Piece]) {
     let pause: i64 = gap.iter().map(Piece::pause_ns).sum();
     let whole: i64 = gap.iter().map(|piece| piece.end.since(piece.start).0).sum();

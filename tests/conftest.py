@@ -19,6 +19,10 @@ ROOT = Path(__file__).parent.parent
 type_defaults = {"Utf8": "", "Boolean": False, "Float64": 0.0}
 
 
+def pytest_addoption(parser):
+    parser.addoption("--new-golden", action="store_true", help="write golden texts anew")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     """Where everything should be there (TCPWHY_NO_SKIP=1), a skipped test is a failed one."""
@@ -95,3 +99,16 @@ def golden() -> Callable[[str], str]:
         return (ROOT / "tests" / "golden" / name).read_text(encoding="utf-8")
 
     return read
+
+
+@pytest.fixture(scope="session")
+def same_as_golden(request) -> Callable[[str, str], None]:
+    """Compare a text with a golden file, or write the file anew with --new-golden."""
+
+    def compare(name: str, text: str) -> None:
+        path = ROOT / "tests" / "golden" / name
+        if request.config.getoption("--new-golden"):
+            path.write_text(text, encoding="utf-8")
+        assert text == path.read_text(encoding="utf-8"), "changed: pytest --new-golden, and read it"
+
+    return compare

@@ -26,6 +26,7 @@ __all__ = [
     "solve",
     "sweep",
     "tables_by_maker",
+    "thresholds",
 ]
 
 __version__: str
@@ -96,6 +97,7 @@ def sweep(cases: Sequence[dict[str, Any]], *, workers: int | None = None) -> Sim
 def tables_by_maker() -> list[tuple[str, list[str]]]: ...
 def counters() -> list[tuple[str, str]]: ...
 def schemas() -> list[tuple[str, list[tuple[str, str, bool, str]]]]: ...
+def thresholds() -> list[tuple[str, float]]: ...
 
 @final
 class Emulation:

@@ -76,8 +76,8 @@ def analyze(
         raise UsageError(f"no compatibility mode {compat!r}: there is 'seed'")
     if "segments" in tables and flow is None and frame is None:
         raise UsageError("the segments table is of one flow: choose it with --flow or flow=")
-    if flow is not None and not re.fullmatch(r"\d+|1:[\w+/]{27}=", str(flow)):
-        raise UsageError(f"{flow!r} is neither a flow_id, a number, nor a Community ID, 1:…=")
+    if flow is not None:
+        check_flow(flow)
     least_one = {"min_packets": min_packets, "frame": frame, "workers": workers}
     for name, value in least_one.items():
         if value is not None and value < 1:
@@ -95,6 +95,12 @@ def analyze(
         compat_seed=compat == "seed",
     )
     return Result(stream, tables)
+
+
+def check_flow(flow: int | str) -> None:
+    """Raise a UsageError for what cannot name a flow."""
+    if not re.fullmatch(r"\d+|1:[\w+/]{27}=", str(flow)):
+        raise UsageError(f"{flow!r} is neither a flow_id, a number, nor a Community ID, 1:…=")
 
 
 class Result:

@@ -48,6 +48,10 @@ class Style:
         """Draw attention."""
         return self._marked("33", text)
 
+    def hue(self, colour: int, text: str) -> str:
+        """Colour with one of the eight that a terminal's theme has, 30 to 37; 0 is none."""
+        return self._marked(str(colour), text) if colour else text
+
     def _marked(self, code: str, text: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self._colour and text else text
 

@@ -12,6 +12,7 @@ use pyo3::{create_exception, exceptions::PyException};
 use std::sync::Arc;
 use tcpwhy_core::counter::Counter;
 use tcpwhy_core::pipeline::Table;
+use tcpwhy_core::verdict;
 use tcpwhy_io::Error;
 use tcpwhy_io::simulate::tables as simulate_tables;
 use tcpwhy_io::study::tables as study_tables;
@@ -81,15 +82,27 @@ fn counters() -> Vec<(&'static str, &'static str)> {
     analysed.chain(simulated).collect()
 }
 
+/// The thresholds of the paper's decision tree, by the score that each is for.
+#[pyfunction]
+fn thresholds() -> [(&'static str, f64); 4] {
+    [
+        ("dispersion", verdict::DISPERSION_THRESHOLD),
+        ("retransmission", verdict::RETRANSMISSION_THRESHOLD),
+        ("rwnd", verdict::RWND_THRESHOLD),
+        ("burstiness", verdict::BURSTINESS_THRESHOLD),
+    ]
+}
+
 /// The extension module `tcpwhy._core`.
 #[pymodule(gil_used = false)]
 mod _core {
     use super::*;
 
     #[pymodule_export]
-    use super::tables_by_maker;
-    #[pymodule_export]
-    use super::{InputError, PrivilegeError, TcpwhyError, UsageError, counters, schemas};
+    use super::{
+        InputError, PrivilegeError, TcpwhyError, UsageError, counters, schemas, tables_by_maker,
+        thresholds,
+    };
     #[pymodule_export]
     use crate::arrow::{Batch, Rows};
     #[pymodule_export]

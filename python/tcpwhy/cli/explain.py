@@ -1,11 +1,18 @@
-"""`tcpwhy explain`: the whole argument, for one frame."""
+"""`tcpwhy explain`: the whole argument, for one connection or for one frame."""
 
+import json
 import sys
 from collections.abc import Iterator
+from functools import partial
 
 import click
 
+from tcpwhy._core import UsageError
+from tcpwhy.cli._options import DURATION
+from tcpwhy.cli._progress import progress_of
+from tcpwhy.explain.connection import explain_connection
 from tcpwhy.explain.frame import Explanation, explain_frame
+from tcpwhy.explain.text import told as told_of_connection
 from tcpwhy.explain.trace import Segment
 from tcpwhy.overview import endpoint
 from tcpwhy.terminal import Style, grid, paragraph, width
@@ -13,27 +20,67 @@ from tcpwhy.units import as_duration
 
 
 @click.command("explain")
-@click.argument("capture")
+@click.argument("source", metavar="CAPTURE|STORE")
+@click.option(
+    "--flow",
+    metavar="ID|COMMUNITY_ID",
+    help="Which connection. The one that moved most bytes unless given.",
+)
 @click.option(
     "--frame",
     type=click.IntRange(min=1),
-    required=True,
     help="Say of this frame, as Wireshark counts them, why it was counted as what it was.",
 )
-def command(capture: str, frame: int) -> None:
+@click.option(
+    "--interval",
+    type=DURATION,
+    help="Length of a periodic calculation, for a finer timeline of a capture.  [default: 3s]",
+)
+@click.option(
+    "--format",
+    type=click.Choice(["text", "jsonl"]),
+    default="text",
+    show_default=True,
+    help="For a person, or the same facts as one JSON object.",
+)
+def command(
+    source: str, flow: str | None, frame: int | None, interval: str | None, format: str
+) -> int:
     """Give the reasons.
+
+    For a connection, the one that moved most bytes unless chosen: what was transferred and how
+    fast, what limited it and how sure that is, when, the numbers behind it, what speaks against it,
+    what to do and what that would gain.
 
     With --frame, for one packet: why it was counted as new data, a kind of retransmission, late,
     a probe, a copy or an acknowledgement, with the frames that prove it, and what Wireshark calls
     it. Sequence numbers are relative, as Wireshark shows them.
     """
-    for line in told(explain_frame(capture, frame)):
+    style, limit = Style.of(sys.stdout), width(sys.stdout)
+    if frame is not None:
+        if flow is not None or interval is not None:
+            raise UsageError("--frame explains one packet: no --flow and no --interval with it")
+        explanation = explain_frame(source, frame)
+        _print(explanation.record(), told(explanation, limit, style), format)
+        return 0
+    watch = partial(progress_of, shown=True)
+    connection = explain_connection(source, flow=flow, interval=interval, watch=watch)
+    _print(connection.record(), told_of_connection(connection, limit, style), format)
+    damage = connection.facts.damage
+    for error in damage:
+        click.echo(f"tcpwhy: {error}", err=True)
+    return damage[0].exit_code if damage else 0
+
+
+def _print(record: dict[str, object], lines: Iterator[str], format: str) -> None:
+    if format == "jsonl":
+        lines = iter([json.dumps(record, ensure_ascii=False)])
+    for line in lines:
         click.echo(line)
 
 
-def told(explanation: Explanation) -> Iterator[str]:
-    """Give the lines of an explanation."""
-    style, limit = Style.of(sys.stdout), width(sys.stdout)
+def told(explanation: Explanation, limit: int, style: Style) -> Iterator[str]:
+    """Give the lines of the explanation of a frame."""
     flow, segment = explanation.flow, explanation.segment
     yield style.bold(f"Frame {segment.frame} is {explanation.headline}.")
     pair = f"{endpoint(flow.src, flow.src_port)} → {endpoint(flow.dst, flow.dst_port)}"

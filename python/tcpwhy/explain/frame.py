@@ -6,7 +6,7 @@ Wireshark calls it stands beside it, and why that differs where it does.
 
 from collections.abc import Iterator
 from os import PathLike
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tcpwhy.explain import wireshark
 from tcpwhy.explain.acks import acknowledgement, later
@@ -35,6 +35,12 @@ class Explanation(NamedTuple):
     def filter(self) -> str:
         """A display filter that shows these frames."""
         return f"frame.number in {{{', '.join(str(row.frame) for row in self.frames)}}}"
+
+    def record(self) -> dict[str, Any]:
+        """Give the same facts as plain values."""
+        told = self._asdict() | {"filter": self.filter}
+        told |= {"segment": self.segment._asdict(), "flow": self.flow._asdict()}
+        return told | {"frames": [row._asdict() for row in self.frames]}
 
 
 def explain_frame(capture: str | PathLike[str], frame: int) -> Explanation:

@@ -1,0 +1,213 @@
+"""The whole argument for one connection: what limited it, when, by which numbers, what to do.
+
+Every number is one of the tables, or follows from them by division.
+"""
+
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from os import PathLike
+from typing import Any, NamedTuple
+
+from tcpwhy.explain import filters
+from tcpwhy.explain.choice import Watch
+from tcpwhy.explain.doubts import doubts
+from tcpwhy.explain.facts import Facts, Half
+from tcpwhy.explain.numbers import numbers
+from tcpwhy.explain.reading import read
+from tcpwhy.explain.timeline import Run, runs
+from tcpwhy.explain.tree import compared
+from tcpwhy.explain.words import (
+    CONFIDENCE,
+    NEXT,
+    OWNERS,
+    STATES,
+    headline,
+    listed,
+    sentence,
+    share_columns,
+)
+from tcpwhy.units import Duration, as_bytes, as_duration, as_rate, as_share
+
+
+class Side(NamedTuple):
+    """The argument for one direction."""
+
+    half: Half
+    headline: str
+    """What limited it, and how sure that is."""
+    moved: str
+    """What was transferred, and how fast."""
+    limit: list[str]
+    """What decided, and what the confidence stands for."""
+    runs: list[Run]
+    """The timeline; empty when there are no intervals."""
+    numbers: dict[str, str]
+    """The numbers behind it, by what they are about."""
+    against: list[str]
+    """What speaks against it."""
+    tree: list[str]
+    """What the paper's decision tree says."""
+    remedy: str | None
+    gain: str | None
+    """What the remedy would bring, and what would limit then."""
+    filters: dict[str, str]
+    """Display filters for Wireshark, by what they show."""
+
+
+class Connection(NamedTuple):
+    """The argument for one connection."""
+
+    facts: Facts
+    lasted: str
+    """When it was, and how it ended."""
+    sides: list[Side]
+    """The directions that moved data, the one that moved more first."""
+
+    def record(self) -> dict[str, Any]:
+        """Give the same facts as plain values: columns as in the tables, prose as texts."""
+        facts, first = self.facts, self.facts.halves[0]
+        return {
+            "source": facts.source,
+            "flow_id": first.flow_id,
+            "community_id": first.community_id,
+            "chosen": facts.chosen or None,
+            "lasted": self.lasted,
+            "filter": filters.of_flow(first),
+            "others": [other._asdict() for other in facts.others],
+            "halves": [_record(side) for side in self.sides],
+        }
+
+
+def explain_connection(
+    source: str | PathLike[str],
+    *,
+    flow: int | str | None = None,
+    interval: Duration | None = None,
+    watch: Watch = nullcontext,
+) -> Connection:
+    """Argue what limited a connection of a capture or of a store.
+
+    Args:
+        source: a capture, or a store that has the flows, the intervals and the periods.
+        flow: which one, by flow_id or Community ID; the one that moved most bytes unless given.
+        interval: length of a periodic calculation of a capture, as in analyze.
+        watch: what to put around each reading of a capture, such as a progress bar.
+
+    Raises:
+        UsageError: when there is no such flow.
+        InputError: for a source that cannot be read.
+
+    """
+    facts = read(source, flow, interval, watch)
+    sides = [_side(facts, half) for half in facts.halves if half.unique_bytes > 0]
+    return Connection(facts, _lasted(facts), sides)
+
+
+def _side(facts: Facts, half: Half) -> Side:
+    found = runs(facts.intervals[half.direction])
+    return Side(
+        half=half,
+        headline=headline(half),
+        moved=_moved(half),
+        limit=[*_limit(half)],
+        runs=found,
+        numbers=numbers(half),
+        against=doubts(half, found),
+        tree=[*compared(half, facts.periods[half.direction])],
+        remedy=sentence(half.remedy) if half.remedy else None,
+        gain=_gain(half),
+        filters=_filters(half, found),
+    )
+
+
+def _moved(half: Half) -> str:
+    opened = "opened" if half.direction == "orig" else "accepted"
+    # Without its beginning nobody knows.
+    known = f", which {opened} the connection," if half.conn_state != "OTH" else ""
+    who = f"{as_bytes(half.unique_bytes)} went from {half.src}{known}"
+    span = half.data_span_ns
+    if span is None or half.goodput_bps is None:
+        return f"{who} to {half.dst}, all at once."
+    again = half.throughput_bps or half.goodput_bps
+    # Three digits are shown; what does not change them is not said.
+    more = f" ({as_rate(again)} with what was sent again)"
+    more = "" if as_rate(again) == as_rate(half.goodput_bps) else more
+    time = as_duration(span)
+    return f"{who} to {half.dst} in {time}: {as_rate(half.goodput_bps)}{more}."
+
+
+def _limit(half: Half) -> list[str]:
+    told = []
+    if half.evidence:
+        told.append(sentence(half.evidence))
+    if half.confidence:
+        meaning = CONFIDENCE.get(half.confidence, "")
+        told.append(f"The confidence is {half.confidence}: {meaning}.")
+    shares = share_columns(half)
+    if shares:
+        known = {name: share for name, share in shares.items() if share >= LEAST_SHARE}
+        parts = [f"{as_share(share)} {OWNERS[name]}" for name, share in known.items()]
+        told.append(f"Whose time it was: {listed(parts)}.")
+    return told
+
+
+def _gain(half: Half) -> str | None:
+    if half.limitation is None:
+        return None
+    if half.headroom_bps is None:
+        unknown = "the capacity of the path is unknown, and " if half.capacity_bps is None else ""
+        return f"Cannot be predicted: {unknown}nothing else tells what would limit next."
+    if half.exceeds_capacity and half.next_limitation == "unshared_bottleneck":
+        return "Cannot be predicted: it would be the capacity, of which the estimate is too low."
+    now = half.goodput_bps
+    rate = as_rate(half.headroom_bps)
+    then = NEXT.get(half.next_limitation or "", half.next_limitation or "something else")
+    if not now:
+        return f"{rate} is predicted without this limit; then {then} would be the next one."
+    times = half.headroom_bps / now
+    if half.limitation == "application":
+        return f"The path and the hosts would take {rate}; then {then} would be the limit."
+    if times < LEAST_GAIN:
+        return f"Hardly any: without this limit {then} would allow {rate}."
+    factor = f"{times:,.0f}" if times >= 9.95 else f"{times:.1f}"
+    predicted = f"{rate} is predicted without this limit, {factor} times as much"
+    return f"{predicted}; then {then} would be the limit."
+
+
+LEAST_SHARE = 0.005
+"""Share of the time that is worth a word."""
+
+LEAST_GAIN = 1.05
+"""A prediction is no better than to a few per cent."""
+
+
+def _filters(half: Half, found: list[Run]) -> dict[str, str]:
+    told = {"all": filters.of_flow(half)}
+    if (telling := filters.telling(half)) is not None:
+        told["telling"] = telling
+    if (during := filters.during(half, found)) is not None:
+        told["during"] = during[1]
+    return told
+
+
+def _lasted(facts: Facts) -> str:
+    half = facts.halves[0]
+    begin = datetime.fromtimestamp(half.start_ns // 10**9, UTC)
+    ms = half.start_ns // 10**6 % 1000
+    state = STATES.get(half.conn_state, half.conn_state)
+    time = f"{begin:%Y-%m-%d %H:%M:%S}.{ms:03d} UTC"
+    # In a store the frame may be that of another file.
+    frame = "" if facts.in_store else f", from frame {half.first_frame:,} on"
+    return f"{time}{frame}, {as_duration(half.end_ns - half.start_ns)} long; {state}"
+
+
+def _record(side: Side) -> dict[str, Any]:
+    told = side._asdict()
+    columns: dict[str, Any] = told.pop("half")._asdict()
+    # The column has the remedy already.
+    del told["remedy"]
+    timeline = [run._asdict() for run in told.pop("runs")]
+    for run in timeline:
+        low, high = run.pop("rtt_ns") or (None, None)
+        run |= {"rtt_mean_least_ns": low, "rtt_mean_most_ns": high}
+    return columns | told | {"timeline": timeline}

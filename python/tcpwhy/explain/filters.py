@@ -1,0 +1,66 @@
+"""Display filters of Wireshark that show the packets of an argument."""
+
+from collections.abc import Sequence
+
+from tcpwhy.explain.facts import Half
+from tcpwhy.explain.timeline import Run
+
+RESENT = "tcp.analysis.retransmission || tcp.analysis.fast_retransmission"
+WINDOW = "tcp.analysis.window_full || tcp.analysis.zero_window"
+QUEUED = "tcp.analysis.ack_rtt > {rtt_s:.6f}"
+
+TELLING = {
+    "application/idle": "tcp.len > 0 && tcp.time_delta > {rtt_s:.6f}",
+    "application/paced": "tcp.len > 0 && tcp.time_delta > 0",
+    "application/small_writes": "tcp.len > 0 && tcp.len < {mss}",
+    "receiver_window/buffer": WINDOW,
+    "receiver_window/slow_reader": f"{WINDOW} || tcp.analysis.window_update",
+    "receiver_window/no_window_scaling": f"tcp.flags.syn == 1 || {WINDOW}",
+    "sender_window/send_buffer": "tcp.len > 0 && tcp.flags.push == 1",
+    "unshared_bottleneck/queue": QUEUED,
+    "unshared_bottleneck/loss": RESENT,
+    "shared_bottleneck/loss": RESENT,
+    "shared_bottleneck/queue": QUEUED,
+    "shared_bottleneck/ecn": "ip.dsfield.ecn == 3 || tcp.flags.ece == 1",
+    "policer": RESENT,
+    "random_loss": RESENT,
+    "transport/recovery": RESENT,
+}
+"""Which packets show a cause."""
+
+
+def of_flow(half: Half) -> str:
+    """Give the filter for all packets of the flow."""
+    ip = "ipv6" if ":" in half.src else "ip"
+    hosts = f"{ip}.addr == {half.src} && {ip}.addr == {half.dst}"
+    return f"{hosts} && tcp.port == {half.src_port} && tcp.port == {half.dst_port}"
+
+
+def telling(half: Half) -> str | None:
+    """Give the filter for those packets of the flow in which the cause shows best, if any."""
+    wanted = TELLING.get(half.cause or "")
+    rtt_ns = half.rtt_mean_ns
+    if wanted is None or ("{rtt_s" in wanted and not rtt_ns):
+        return None
+    if "{mss}" in wanted and not half.effective_mss:
+        return None
+    told = wanted.format(rtt_s=(rtt_ns or 0) / 1e9, mss=half.effective_mss)
+    if ":" in half.src:
+        told = told.replace("ip.dsfield.ecn", "ipv6.tclass.ecn")
+    return f"{of_flow(half)} && ({told})"
+
+
+def during(half: Half, found: Sequence[Run]) -> tuple[Run, str] | None:
+    """Give the longest run of the cause, with the filter for its time; None if it is all."""
+    mine = [run for run in found if (run.limitation, run.cause) == (half.limitation, half.cause)]
+    if not mine or len(found) < 2:
+        return None
+    longest = max(mine, key=lambda run: run.length_ns)
+    begin, end = seconds(longest.start_ns), seconds(longest.end_ns)
+    span = f"frame.time_epoch >= {begin} && frame.time_epoch <= {end}"
+    return longest, f"{of_flow(half)} && {span}"
+
+
+def seconds(ns: int) -> str:
+    """Write a time as Wireshark takes it."""
+    return f"{ns // 10**9}.{ns % 10**9:09d}"

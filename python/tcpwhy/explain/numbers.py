@@ -1,0 +1,147 @@
+"""The numbers behind a verdict, item by item, in sentences."""
+
+from tcpwhy.explain.facts import Half
+from tcpwhy.explain.words import counted, listed, sentence
+from tcpwhy.units import as_bytes, as_duration, as_rate, as_share
+
+EXACT = 2**20
+"""Bytes up to which a window is given to the byte, since people know such numbers."""
+
+
+def numbers(half: Half) -> dict[str, str]:
+    """Give the facts of a half by what they are about; unknown ones say why."""
+    return {
+        "RTT": _rtt(half),
+        "Loss": " ".join(_loss(half)),
+        "Window": " ".join(_window(half)),
+        "Capacity": _capacity(half),
+        "Observer": _observer(half),
+    }
+
+
+def size(octets: int) -> str:
+    """Write a window or a flight."""
+    return f"{octets:,} bytes" if octets < EXACT else as_bytes(octets)
+
+
+def _rtt(half: Half) -> str:
+    if not half.rtt_samples:
+        if half.handshake_rtt_ns is None:
+            return "Unknown: no acknowledgement could be timed."
+        return (
+            f"{as_duration(half.handshake_rtt_ns)} in the handshake; nothing else could be timed."
+        )
+    if half.rtt_samples == 1:
+        rest = "" if half.handshake_rtt_ns is None else f", {as_duration(half.handshake_rtt_ns)}"
+        handshake = f"{rest} in the handshake" if rest else ""
+        return f"{as_duration(half.rtt_mean_ns)}, from a single sample{handshake}."
+    parts = [
+        f"{as_duration(half.rtt_min_ns)} at the least",
+        f"{as_duration(half.rtt_mean_ns)} on average",
+        f"{as_duration(half.rtt_max_ns)} at most",
+    ]
+    text = f"{listed(parts)}, from {counted(half.rtt_samples, 'sample')}"
+    if half.handshake_rtt_ns is not None:
+        text += f"; {as_duration(half.handshake_rtt_ns)} in the handshake"
+    return f"{text}.{' A queue stood on the path.' if half.bufferbloat else ''}"
+
+
+def _loss(half: Half) -> list[str]:
+    """Keep the ledger: what was sent again, of which kind, what of it was needed."""
+    told = []
+    if half.retransmitted_bytes:
+        share = as_share(half.retransmitted_bytes / max(1, half.payload_bytes))
+        kinds = {
+            "fast retransmission": half.fast_retransmissions,
+            "timeout": half.rto_events,
+            "tail loss probe": half.tlp_events,
+        }
+        seen = [counted(number, noun) for noun, number in kinds.items() if number]
+        kind = f": {listed(seen)}" if seen else ""
+        episodes = counted(half.loss_events, "loss episode")
+        again = as_bytes(half.retransmitted_bytes)
+        told.append(f"{again} sent again, {share} of the payload, in {episodes}{kind}.")
+        needless = half.spurious_bytes
+        told.append(
+            f"{as_bytes(needless)} of it proved unneeded."
+            if needless
+            else "None of it proved unneeded."
+        )
+    else:
+        told.append("Nothing was sent again.")
+    if half.reordered_packets:
+        told.append(f"{counted(half.reordered_packets, 'packet')} came late, sent only once.")
+    if half.duplicate_acks:
+        told.append(f"The sender got {counted(half.duplicate_acks, 'duplicate ACK')}.")
+    if half.duplicate_frames:
+        copies = counted(half.duplicate_frames, "frame")
+        told.append(f"{copies} more, copies that the capture made, do not count.")
+    return told
+
+
+def _window(half: Half) -> list[str]:
+    """Say what the receiver allowed, and what was in flight."""
+    told = []
+    if half.rwnd_max is None:
+        why = "its scale was in the handshake, which was not seen"
+        told.append(f"Unknown{'' if half.handshake_seen else f': {why}'}.")
+    else:
+        scale = "" if half.window_scale is None else f", scale {half.window_scale}"
+        source = {"inferred": " (inferred)"}.get(half.window_scale_source or "", "")
+        told.append(f"At most {size(half.rwnd_max)} advertised{scale}{source}.")
+        if half.rtt_min_ns:
+            rate = as_rate(half.rwnd_max * 8e9 / half.rtt_min_ns)
+            told.append(f"One such window in each of the shortest round trips is {rate}.")
+    if half.zero_window_events:
+        probes = half.zero_window_probes
+        probed = f", and was probed {_times(probes)}" if probes else ""
+        told.append(f"It closed {_times(half.zero_window_events)}{probed}.")
+    if half.flight_size_max is not None:
+        segments = ""
+        if half.effective_mss and half.flight_size_max >= 2 * half.effective_mss:
+            many = counted(round(half.flight_size_max / half.effective_mss), "segment")
+            segments = f", {many} of {half.effective_mss:,} bytes"
+        told.append(f"At most {size(half.flight_size_max)} in flight{segments}.")
+    return told
+
+
+def _capacity(half: Half) -> str:
+    method = half.capacity_method or "not estimated"
+    low, high = half.capacity_lower_bps, half.capacity_upper_bps
+    if half.capacity_bps is None:
+        bound = f"; at least {as_rate(low)}" if low is not None else ""
+        return f"Unknown, {method.removeprefix('refused: ')}{bound}."
+    bounds = ""
+    if low is not None and high is not None and low <= high:
+        bounds = f"; between {as_rate(low)} and {as_rate(high)}"
+    elif low is not None:
+        bounds = f"; at least {as_rate(low)}"
+    return f"{as_rate(half.capacity_bps)} of IP packets ({METHODS.get(method, method)}){bounds}."
+
+
+def _observer(half: Half) -> str:
+    offload = " It saw super-packets of segmentation offload." if half.offload_seen else ""
+    if half.position is None:
+        return f"Unknown where the capture was made.{offload}"
+    if half.position < BESIDE:
+        return f"The capture was made at {half.src}, which sends.{offload}"
+    if half.position > 1 - BESIDE:
+        return f"The capture was made at {half.dst}, which receives.{offload}"
+    share = as_share(half.position)
+    return sentence(f"the capture was made {share} of the way from sender to receiver") + offload
+
+
+def _times(number: int) -> str:
+    return {1: "once", 2: "twice"}.get(number, f"{number:,} times")
+
+
+BESIDE = 0.02
+"""Position below which nothing lies between a host and the observer, as the core has it."""
+
+METHODS = {
+    "pprate data, one mode": "PPrate, from the gaps between data packets",
+    "pprate data, several modes": "PPrate, from the gaps between data packets, of several modes",
+    "pprate acks, one mode": "PPrate, from the gaps between ACKs",
+    "pprate acks, several modes": "PPrate, from the gaps between ACKs, of several modes",
+}
+"""Methods of estimating the capacity, in words."""

@@ -12,6 +12,7 @@ from tcpwhy._core import (
     __version__,
 )
 from tcpwhy.analysis import DamagedInputWarning, Result, analyze
+from tcpwhy.simulation import Simulation, simulate
 from tcpwhy.store import Store
 
 __all__ = [
@@ -19,9 +20,11 @@ __all__ = [
     "InputError",
     "PrivilegeError",
     "Result",
+    "Simulation",
     "Store",
     "TcpwhyError",
     "UsageError",
     "__version__",
     "analyze",
+    "simulate",
 ]

@@ -8,6 +8,7 @@ __all__ = [
     "InputError",
     "PrivilegeError",
     "Rows",
+    "Simulation",
     "Stream",
     "TcpwhyError",
     "UsageError",
@@ -18,7 +19,10 @@ __all__ = [
     "predict",
     "predict_one",
     "schemas",
+    "simulate",
     "solve",
+    "sweep",
+    "tables_by_maker",
 ]
 
 __version__: str
@@ -65,6 +69,28 @@ def analyze(
     workers: int | None = None,
     compat_seed: bool = False,
 ) -> Stream: ...
+
+@final
+class Simulation(Iterator[tuple[str, Batch]]):
+    def __iter__(self) -> Simulation: ...
+    def __next__(self) -> tuple[str, Batch]: ...
+    def progress(self) -> tuple[int, int]: ...
+    def stop(self) -> None: ...
+    def captures(self) -> list[tuple[str, str]]: ...
+
+def simulate(
+    scenario: str | PathLike[str],
+    *,
+    seed: int | None = None,
+    duration_ns: int | None = None,
+    captures: str | PathLike[str] | None = None,
+    payload: bool = False,
+    sample_ns: int | None = None,
+    tap: str | None = None,
+    tables: Sequence[str] = (),
+) -> Simulation: ...
+def sweep(cases: Sequence[dict[str, Any]], *, workers: int | None = None) -> Simulation: ...
+def tables_by_maker() -> list[tuple[str, list[str]]]: ...
 def counters() -> list[tuple[str, str]]: ...
 def schemas() -> list[tuple[str, list[tuple[str, str, bool, str]]]]: ...
 

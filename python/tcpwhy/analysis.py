@@ -14,7 +14,7 @@ from tcpwhy.units import Duration, nanoseconds
 if TYPE_CHECKING:
     import duckdb
 
-TABLES = tuple(name for name, _ in _core.schemas())
+TABLES = tuple(dict(_core.tables_by_maker())["analyze"])
 
 Path: TypeAlias = str | PathLike[str]
 
@@ -145,6 +145,10 @@ class Result:
             raise UsageError(f"the table {name!r} was not asked for: analyze(…, table=…)")
         return Rows(name, self._collected().get(name, []))
 
+    def batches_of(self, table: str) -> list[Batch]:
+        """Collect one table as the batches that came."""
+        return self._collected().get(table, [])
+
     @property
     def counters(self) -> dict[str, int]:
         """What was counted in the run, by name."""
@@ -186,7 +190,7 @@ class Result:
             collected: dict[str, list[Batch]] = {}
             for name, batch in self.batches():
                 collected.setdefault(name, []).append(batch)
-            if self.damage and self.progress().packets == 0:
+            if self.damage and not any(collected.values()):
                 raise self.damage[0]
             self._batches = collected
             for error in self.damage:

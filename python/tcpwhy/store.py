@@ -36,6 +36,8 @@ ROWS_PER_PART = 2**19
 _SEED = "part-" + "0" * 26
 _TIME_COLUMN = {"flows": "start_ns", "intervals": "start_ns", "periods": "start_ns"}
 _TIME_COLUMN |= {"segments": "ts_ns"}
+_WHOLE = {"truth", "events", "queues"}
+"""Tables of one simulation: another one replaces them."""
 _META = "tcpwhy.json"
 
 
@@ -165,6 +167,9 @@ class Sink:
         if table in _TIME_COLUMN:
             self._supersede(table)
         for date, where in self._dates(table):
+            if table in _WHOLE:
+                for part in self._earlier[table]:
+                    Path(part).unlink(missing_ok=True)
             folder = self.path / table / f"date={date}"
             folder.mkdir(exist_ok=True)
             order = " ORDER BY flow_id" if table in _TIME_COLUMN else ""

@@ -3,96 +3,102 @@
 
 use crate::diagnosis::Confidence;
 
-/// Declares the counters once: the enum, the names of the `counters` table, and their meaning.
+/// Declares counters once: the enum, the names of the `counters` table, and their meaning.
+#[macro_export]
 macro_rules! counters {
-    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+) => {
-        /// What is counted. The names are those of the `counters` table.
+    ($(#[$meta:meta])* pub enum $counter:ident {
+        $($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+
+    }) => {
+        $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(usize)]
-        pub enum Counter { $($(#[doc = $doc])+ $variant,)+ }
+        pub enum $counter { $($(#[doc = $doc])+ $variant,)+ }
 
-        impl Counter {
+        impl $counter {
             /// Every counter, in the order in which they are shown.
-            pub const ALL: &'static [Counter] = &[$(Counter::$variant,)+];
+            pub const ALL: &'static [$counter] = &[$($counter::$variant,)+];
 
             /// The name in the `counters` table.
             pub fn name(self) -> &'static str {
-                match self { $(Counter::$variant => $name,)+ }
+                match self { $($counter::$variant => $name,)+ }
             }
 
             /// What it counts, in one sentence.
             pub fn doc(self) -> &'static str {
-                match self { $(Counter::$variant => concat!($($doc),+),)+ }
+                match self { $($counter::$variant => concat!($($doc),+),)+ }
             }
         }
     };
 }
 
 counters! {
-    /// Frames read from the input.
-    PacketsRead = "packets_read",
-    /// Frames that carried a TCP segment that was analysed.
-    PacketsTcp = "packets_tcp",
-    /// Frames that a capture filter left out.
-    PacketsFiltered = "packets_filtered",
-    /// Frames with a network or transport protocol other than TCP over IP.
-    PacketsNotTcp = "packets_not_tcp",
-    /// Fragments of IP packets: flagged, counted, never guessed at.
-    PacketsFragment = "packets_fragment",
-    /// Frames whose link type is not known.
-    UndecodableLinktype = "undecodable_linktype",
-    /// Frames cut off before the end of the TCP header.
-    UndecodableTruncated = "undecodable_truncated",
-    /// Frames whose headers contradict themselves.
-    UndecodableMalformed = "undecodable_malformed",
-    /// IEEE 802.11 frames that aggregate several packets (A-MSDU), which are not taken apart.
-    UndecodableAggregate = "undecodable_aggregate",
-    /// Frames nested in more tunnels than are peeled.
-    UndecodableNesting = "undecodable_nesting",
-    /// Frames seen twice through a mirror port.
-    DuplicateFrames = "duplicate_frames",
-    /// Frames whose time was before that of the frame before them.
-    TimeRegressions = "time_regressions",
-    /// Flows seen.
-    Flows = "flows",
-    /// Halves that moved data.
-    HalvesWithData = "halves_with_data",
-    /// Halves with a verdict.
-    HalvesWithVerdict = "halves_with_verdict",
-    /// Flows of which at least one half has a verdict.
-    FlowsWithVerdict = "flows_with_verdict",
-    /// Payload bytes of all halves.
-    PayloadBytes = "payload_bytes",
-    /// Payload bytes of the halves with a verdict.
-    BytesWithVerdict = "bytes_with_verdict",
-    /// Halves whose verdict has high confidence.
-    HalvesHigh = "halves_high_confidence",
-    /// Halves whose verdict has medium confidence.
-    HalvesMedium = "halves_medium_confidence",
-    /// Halves whose verdict has low confidence.
-    HalvesLow = "halves_low_confidence",
-    /// Payload bytes of the halves whose verdict has high confidence.
-    BytesHigh = "bytes_high_confidence",
-    /// Payload bytes of the halves whose verdict has medium confidence.
-    BytesMedium = "bytes_medium_confidence",
-    /// Payload bytes of the halves whose verdict has low confidence.
-    BytesLow = "bytes_low_confidence",
-    /// Flows put out of a full flow table before their end.
-    TableEvictions = "table_evictions",
-    /// Segments whose record was dropped since a half had too many outstanding.
-    OutstandingOverflow = "outstanding_overflow",
-    /// Periods that were joined with their neighbour since a half had too many.
-    PeriodOverflow = "period_overflow",
-    /// Frames without a time of their own, which are given that of the frame before them.
-    PacketsWithoutTime = "packets_without_time",
-    /// Frames in tunnels beyond the number that is told apart.
-    TunnelOverflow = "tunnel_overflow",
-    /// Segments whose numbers lie further away than any window.
-    SegmentsOutOfWindow = "segments_out_of_window",
-    /// Halves with acknowledgements of data that the capture never showed.
-    CaptureGaps = "capture_gaps",
-    /// Packets that the kernel dropped before the capture saw them.
-    KernelDrops = "kernel_drops",
+    /// What is counted. The names are those of the `counters` table.
+    pub enum Counter {
+        /// Frames read from the input.
+        PacketsRead = "packets_read",
+        /// Frames that carried a TCP segment that was analysed.
+        PacketsTcp = "packets_tcp",
+        /// Frames that a capture filter left out.
+        PacketsFiltered = "packets_filtered",
+        /// Frames with a network or transport protocol other than TCP over IP.
+        PacketsNotTcp = "packets_not_tcp",
+        /// Fragments of IP packets: flagged, counted, never guessed at.
+        PacketsFragment = "packets_fragment",
+        /// Frames whose link type is not known.
+        UndecodableLinktype = "undecodable_linktype",
+        /// Frames cut off before the end of the TCP header.
+        UndecodableTruncated = "undecodable_truncated",
+        /// Frames whose headers contradict themselves.
+        UndecodableMalformed = "undecodable_malformed",
+        /// IEEE 802.11 frames that aggregate several packets (A-MSDU), which are not taken apart.
+        UndecodableAggregate = "undecodable_aggregate",
+        /// Frames nested in more tunnels than are peeled.
+        UndecodableNesting = "undecodable_nesting",
+        /// Frames seen twice through a mirror port.
+        DuplicateFrames = "duplicate_frames",
+        /// Frames whose time was before that of the frame before them.
+        TimeRegressions = "time_regressions",
+        /// Flows seen.
+        Flows = "flows",
+        /// Halves that moved data.
+        HalvesWithData = "halves_with_data",
+        /// Halves with a verdict.
+        HalvesWithVerdict = "halves_with_verdict",
+        /// Flows of which at least one half has a verdict.
+        FlowsWithVerdict = "flows_with_verdict",
+        /// Payload bytes of all halves.
+        PayloadBytes = "payload_bytes",
+        /// Payload bytes of the halves with a verdict.
+        BytesWithVerdict = "bytes_with_verdict",
+        /// Halves whose verdict has high confidence.
+        HalvesHigh = "halves_high_confidence",
+        /// Halves whose verdict has medium confidence.
+        HalvesMedium = "halves_medium_confidence",
+        /// Halves whose verdict has low confidence.
+        HalvesLow = "halves_low_confidence",
+        /// Payload bytes of the halves whose verdict has high confidence.
+        BytesHigh = "bytes_high_confidence",
+        /// Payload bytes of the halves whose verdict has medium confidence.
+        BytesMedium = "bytes_medium_confidence",
+        /// Payload bytes of the halves whose verdict has low confidence.
+        BytesLow = "bytes_low_confidence",
+        /// Flows put out of a full flow table before their end.
+        TableEvictions = "table_evictions",
+        /// Segments whose record was dropped since a half had too many outstanding.
+        OutstandingOverflow = "outstanding_overflow",
+        /// Periods that were joined with their neighbour since a half had too many.
+        PeriodOverflow = "period_overflow",
+        /// Frames without a time of their own, which are given that of the frame before them.
+        PacketsWithoutTime = "packets_without_time",
+        /// Frames in tunnels beyond the number that is told apart.
+        TunnelOverflow = "tunnel_overflow",
+        /// Segments whose numbers lie further away than any window.
+        SegmentsOutOfWindow = "segments_out_of_window",
+        /// Halves with acknowledgements of data that the capture never showed.
+        CaptureGaps = "capture_gaps",
+        /// Packets that the kernel dropped before the capture saw them.
+        KernelDrops = "kernel_drops",
+    }
 }
 
 impl Counter {

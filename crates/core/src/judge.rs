@@ -2,7 +2,8 @@
 //! stretch and for the whole.
 
 use crate::diagnosis::{
-    Case, Cause, Confidence, Context, Facts, Finding, Shares, diagnose, evidence, headroom, loss_cause, remedy,
+    Case, Cause, Confidence, Context, Facts, Finding, Shares, diagnose, evidence, headroom,
+    loss_cause, remedy,
 };
 use crate::flow::capacity::Capacity;
 use crate::flow::half::Half;
@@ -137,8 +138,7 @@ impl Judge<'_> {
         columns.next_limitation = headroom.map(|headroom| headroom.next);
         columns.evidence = Some(evidence::sentence(case, finding));
         let (src, dst) = (self.ends.src, self.ends.dst);
-        columns.remedy =
-            Some(remedy::advice(case, finding.cause, headroom.as_ref(), src, dst));
+        columns.remedy = Some(remedy::advice(case, finding.cause, headroom.as_ref(), src, dst));
     }
 
     /// The paper's verdict for a stretch, as columns.

@@ -10,6 +10,7 @@ mod intake;
 mod progress;
 pub mod simulate;
 pub mod stream;
+pub mod study;
 mod sys;
 
 pub use error::Error;

@@ -8,15 +8,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use arrow_array::RecordBatch;
+use arrow_schema::Schema;
+use tcpwhy_core::counter::Counter;
 use tcpwhy_core::pipeline::{Options, Pipeline};
-use tcpwhy_core::record::{Batches, CounterRow};
+use tcpwhy_core::record::{self, Batches, CounterRow};
 use tcpwhy_core::units::Nanos;
 use tcpwhy_core::wire::Segment;
+use tcpwhy_sim::counter::Counter as SimCounter;
 use tcpwhy_sim::run::Simulation;
 use tcpwhy_sim::scenario::Scenario;
 use tcpwhy_sim::tap::Record;
 use tcpwhy_sim::tap::frame::pcap_header;
 use tcpwhy_sim::tcp::Connection;
+use tcpwhy_sim::truth::{EventRow, QueueRow, TruthRow};
 
 use crate::error::Error;
 
@@ -52,6 +56,15 @@ impl Request {
             analysis: None,
         }
     }
+}
+
+/// The tables that only simulations have, with the Arrow schemas of their rows.
+pub fn tables() -> [(&'static str, Arc<Schema>); 3] {
+    [
+        ("truth", record::schema::<TruthRow>()),
+        ("events", record::schema::<EventRow>()),
+        ("queues", record::schema::<QueueRow>()),
+    ]
 }
 
 /// The name of a table and some of its rows: `truth`, `events`, `queues`, the tables of the
@@ -216,19 +229,19 @@ impl Run {
             while pipeline.finish() {}
             let tables = pipeline.take(true).into_iter();
             self.ready.extend(tables.map(|(table, batch)| Ok((table.name(), batch))));
-            for (counter, value) in pipeline.counters().iter() {
+            let mut counted = pipeline.counters().clone();
+            for tap in self.taps.iter().filter(|tap| tap.is_analysed) {
+                let not_tcp = tap.frames - counted.value(Counter::PacketsTcp);
+                counted.add(Counter::PacketsRead, tap.frames);
+                counted.add(Counter::PacketsNotTcp, not_tcp);
+            }
+            for (counter, value) in counted.iter() {
                 counters.push(CounterRow { name: counter.name(), value });
             }
         }
-        let missed = (0..self.taps.len()).map(|tap| self.world.tap(tap).missed()).sum();
-        let lost_rows = self.world.truth_so_far().map_or(0, |truth| truth.lost_rows);
-        for (name, value) in [
-            ("simulated_packets", self.world.packets()),
-            ("simulated_events", self.world.events_seen()),
-            ("tap_missed_packets", missed),
-            ("truth_rows_lost", lost_rows),
-        ] {
-            counters.push(CounterRow { name, value });
+        for counter in SimCounter::ALL {
+            let value = self.world.counter(*counter);
+            counters.push(CounterRow { name: counter.name(), value });
         }
         self.ready.extend(counters.take().map(|batch| Ok(("counters", batch))));
         for (path, file) in self.taps.iter_mut().filter_map(|tap| tap.file.as_mut()) {

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
+use arrow_array::{Array, RecordBatch};
 use tcpwhy_core::pipeline::{Options, Table};
 use tcpwhy_core::units::Nanos;
 use tcpwhy_io::simulate::{Request, simulate};
@@ -49,6 +51,7 @@ fn the_analysis_sees_the_same_with_and_without_a_file_in_between() {
         let analysis = Some(("sender".to_owned(), options.clone()));
         let run = simulate(Request { analysis, ..short(name, &folder) }).unwrap();
         let direct: Vec<(&str, RecordBatch)> = run.map(Result::unwrap).collect();
+        assert!(counter(&direct, "packets_read") > 1000, "{name}");
         let file = folder.0.join(format!("{name}.sender.pcap"));
         let source = Source { inputs: vec![file], filter: None, workers: 1 };
         let read: Vec<_> = analyze(source, options).unwrap().map(Result::unwrap).collect();
@@ -64,6 +67,13 @@ fn the_analysis_sees_the_same_with_and_without_a_file_in_between() {
             }
         }
     }
+}
+
+fn counter(items: &[(&str, RecordBatch)], name: &str) -> u64 {
+    let (_, batch) = items.iter().rfind(|(table, _)| *table == "counters").unwrap();
+    let names = batch.column(0).as_string::<i32>();
+    let row = (0..names.len()).find(|row| names.value(*row) == name).unwrap();
+    batch.column(1).as_primitive::<UInt64Type>().value(row)
 }
 
 /// Row by row: where a batch ends is no property of the rows.

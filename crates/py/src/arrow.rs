@@ -2,7 +2,7 @@
 //!
 //! Every export can be repeated (the buffers are shared), since DuckDB asks twice.
 
-use crate::table;
+use crate::{UsageError, all_schemas};
 use arrow_array::ffi::FFI_ArrowArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array, RecordBatch, RecordBatchIterator, StructArray};
@@ -63,7 +63,11 @@ impl Rows {
     #[new]
     fn new(table_name: &str, batches: Vec<PyRef<'_, Batch>>) -> PyResult<Rows> {
         let batches = batches.iter().map(|batch| batch.0.clone()).collect();
-        Ok(Rows { schema: table(table_name)?.schema(), batches })
+        let schema = all_schemas().into_iter().find(|(name, _)| *name == table_name);
+        match schema {
+            Some((_, schema)) => Ok(Rows { schema, batches }),
+            None => Err(UsageError::new_err(format!("no table '{table_name}'"))),
+        }
     }
 
     fn __len__(&self) -> usize {

@@ -2,13 +2,19 @@
 
 mod arrow;
 mod model;
+mod simulate;
 mod stream;
 
+use arrow_schema::Schema;
 use pyo3::prelude::*;
 use pyo3::{create_exception, exceptions::PyException};
+use std::sync::Arc;
 use tcpwhy_core::counter::Counter;
 use tcpwhy_core::pipeline::Table;
 use tcpwhy_io::Error;
+use tcpwhy_io::simulate::tables as simulate_tables;
+use tcpwhy_io::study::tables as study_tables;
+use tcpwhy_sim::counter::Counter as Simulated;
 
 create_exception!(tcpwhy, TcpwhyError, PyException, "Anything that tcpwhy cannot do.");
 create_exception!(tcpwhy, UsageError, TcpwhyError, "An option that makes no sense.");
@@ -37,24 +43,41 @@ fn table(name: &str) -> PyResult<Table> {
 /// A column: name, Arrow type, whether it may be NULL, meaning.
 type Column = (String, String, bool, String);
 
+/// The schemas of all tables: of the analysis, of simulations, of the study.
+fn all_schemas() -> Vec<(&'static str, Arc<Schema>)> {
+    let analysed = Table::ALL.into_iter().map(|table| (table.name(), table.schema()));
+    analysed.chain(simulate_tables()).chain(study_tables()).collect()
+}
+
 /// Every table with its columns.
 #[pyfunction]
 fn schemas() -> Vec<(&'static str, Vec<Column>)> {
-    let columns = |table: Table| {
-        let schema = table.schema();
+    let columns = |schema: Arc<Schema>| {
         let column = |field: &arrow_schema::Field| {
             let doc = field.metadata().get("doc").cloned().unwrap_or_default();
             (field.name().clone(), field.data_type().to_string(), field.is_nullable(), doc)
         };
         schema.fields().iter().map(|field| column(field)).collect()
     };
-    Table::ALL.into_iter().map(|table| (table.name(), columns(table))).collect()
+    all_schemas().into_iter().map(|(name, schema)| (name, columns(schema))).collect()
+}
+
+/// The names of the tables by what makes them: `analyze`, `simulate`, `study`.
+#[pyfunction]
+fn tables_by_maker() -> Vec<(&'static str, Vec<&'static str>)> {
+    vec![
+        ("analyze", Table::ALL.into_iter().map(Table::name).collect()),
+        ("simulate", simulate_tables().map(|(name, _)| name).to_vec()),
+        ("study", study_tables().map(|(name, _)| name).to_vec()),
+    ]
 }
 
 /// Every counter with its meaning, in the order in which they are shown.
 #[pyfunction]
 fn counters() -> Vec<(&'static str, &'static str)> {
-    Counter::ALL.iter().map(|counter| (counter.name(), counter.doc().trim())).collect()
+    let analysed = Counter::ALL.iter().map(|counter| (counter.name(), counter.doc().trim()));
+    let simulated = Simulated::ALL.iter().map(|counter| (counter.name(), counter.doc().trim()));
+    analysed.chain(simulated).collect()
 }
 
 /// The extension module `tcpwhy._core`.
@@ -63,11 +86,15 @@ mod _core {
     use super::*;
 
     #[pymodule_export]
+    use super::tables_by_maker;
+    #[pymodule_export]
     use super::{InputError, PrivilegeError, TcpwhyError, UsageError, counters, schemas};
     #[pymodule_export]
     use crate::arrow::{Batch, Rows};
     #[pymodule_export]
     use crate::model::{Column, models, predict, predict_one, solve};
+    #[pymodule_export]
+    use crate::simulate::{Simulation, simulate, sweep};
     #[pymodule_export]
     use crate::stream::{Stream, analyze};
 

@@ -242,6 +242,8 @@ pub struct Snapshot {
     pub limit: Limit,
     /// Since when that has been so without a break.
     pub limit_since: Nanos,
+    /// No limit that shows later can have begun before this: when something last left or arrived.
+    pub settled_until: Nanos,
     /// What congestion control is doing.
     pub phase: Phase,
     /// Congestion window.

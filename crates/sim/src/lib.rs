@@ -6,6 +6,7 @@
 pub mod adaptivity;
 pub mod agenda;
 pub mod cc;
+pub mod counter;
 pub mod endpoint;
 pub mod link;
 pub mod packet;

@@ -1,9 +1,10 @@
 //! The truth: what limited each sender at every instant, by its own state, and what every element
 //! did to every packet.
 
-use crate::endpoint::Snapshot;
+use crate::endpoint::{Limit, Snapshot};
 use crate::link::event::{Backlog, Event};
 use crate::tap::frame::Addresses;
+use std::collections::VecDeque;
 use std::net::IpAddr;
 use tcpwhy_core::columns;
 use tcpwhy_core::record::Batches;
@@ -124,10 +125,36 @@ pub struct Truth {
     pub queues: Batches<QueueRow>,
     /// Rows that were not kept since [`ROWS_MAX`] waited.
     pub lost_rows: u64,
-    /// Per half: the span that is not yet over.
-    open: Vec<Option<Span>>,
+    halves: Vec<Half>,
     /// The longest span.
     pub sample: Nanos,
+}
+
+/// The spans of a half that are not yet rows.
+#[derive(Clone, Debug, Default)]
+struct Half {
+    /// The one that is not yet over.
+    open: Option<Span>,
+    /// Those that are over, each with its end, and that may still turn out to have been a wait for
+    /// the retransmission timer.
+    unsettled: VecDeque<(Span, Nanos)>,
+}
+
+impl Half {
+    /// Since `since`, another limit held than it seemed.
+    fn relabel(&mut self, since: Nanos, limit: Limit) {
+        let first = self.unsettled.partition_point(|(_, end)| *end <= since);
+        if let Some((span, end)) = self.unsettled.get_mut(first)
+            && span.start < since
+        {
+            let (rest, rest_end) = (Span { start: since, ..*span }, *end);
+            *end = since;
+            self.unsettled.insert(first + 1, (rest, rest_end));
+        }
+        for (span, _) in self.unsettled.iter_mut().filter(|(span, _)| span.start >= since) {
+            span.state.limit = limit;
+        }
+    }
 }
 
 /// A span from its begin.
@@ -168,8 +195,8 @@ impl Truth {
 
     /// Whether the state at `now` begins a new span, so that what waits needs to be looked up.
     pub fn is_new_span(&self, now: Nanos, half: usize, state: &Snapshot) -> bool {
-        match self.open.get(half) {
-            Some(Some(span)) => {
+        match self.halves.get(half).and_then(|half| half.open.as_ref()) {
+            Some(span) => {
                 (span.state.limit, span.state.phase) != (state.limit, state.phase)
                     || now - span.start >= self.sample
             }
@@ -177,21 +204,38 @@ impl Truth {
         }
     }
 
-    /// Ends the open span of the half and begins one with this state.
+    /// Ends the open span of the half and begins one with this state. When the state's limit began
+    /// earlier than it showed, the spans since then are given it.
     pub fn begin_span(&mut self, now: Nanos, name: Name, state: Snapshot, waits: Waiting) {
-        if self.open.len() <= name.half {
-            self.open.resize(name.half + 1, None);
+        if self.halves.len() <= name.half {
+            self.halves.resize(name.half + 1, Half::default());
         }
-        let span = Span { start: now, state, waits };
-        if let Some(over) = self.open[name.half].replace(span) {
-            self.keep_span(now, name, over);
+        let half = &mut self.halves[name.half];
+        if let Some(over) = half.open.replace(Span { start: now, state, waits }) {
+            let is_retroactive = over.state.limit != state.limit && state.limit_since < now;
+            half.unsettled.push_back((over, now));
+            if is_retroactive {
+                half.relabel(state.limit_since, state.limit);
+            }
         }
+        self.settle(state.settled_until, name);
     }
 
     /// Ends the open span of the half at `now`.
     pub fn end_span(&mut self, now: Nanos, name: Name) {
-        if let Some(over) = self.open.get_mut(name.half).and_then(Option::take) {
-            self.keep_span(now, name, over);
+        let Some(half) = self.halves.get_mut(name.half) else { return };
+        if let Some(over) = half.open.take() {
+            half.unsettled.push_back((over, now));
+        }
+        self.settle(Nanos::MAX, name);
+    }
+
+    /// Makes rows of the spans that ended by `until`.
+    fn settle(&mut self, until: Nanos, name: Name) {
+        let unsettled = &mut self.halves[name.half].unsettled;
+        let settled = unsettled.partition_point(|(_, end)| *end <= until);
+        for (span, end) in unsettled.drain(..settled).collect::<Vec<_>>() {
+            self.keep_span(end, name, span);
         }
     }
 
@@ -274,3 +318,58 @@ impl Truth {
 /// Rows of one table that may wait to be taken: about 200 MB at most. Whoever runs a simulation for
 /// longer takes the rows between its steps.
 pub const ROWS_MAX: usize = 1_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::Int64Type;
+    use std::net::Ipv4Addr;
+    use tcpwhy_core::wire::Endpoint;
+
+    fn name() -> Name {
+        let end = Endpoint { addr: Ipv4Addr::LOCALHOST.to_ipv6_mapped().octets(), port: 1 };
+        Name { half: 0, is_opener: true, addresses: Addresses { src: end, dst: end } }
+    }
+
+    fn state(limit: Limit, since: i64, settled: i64) -> Snapshot {
+        let (limit_since, settled_until) = (Nanos(since), Nanos(settled));
+        Snapshot { limit, limit_since, settled_until, ..Snapshot::default() }
+    }
+
+    fn rows(truth: &mut Truth) -> Vec<(i64, i64, String)> {
+        let batch = truth.spans.take().unwrap();
+        let times = |name: &str| batch[name].as_primitive::<Int64Type>().values().to_vec();
+        let limits = batch["limit"].as_string::<i32>();
+        let spans = times("start_ns").into_iter().zip(times("end_ns"));
+        spans.zip(limits.iter()).map(|((a, b), l)| (a, b, l.unwrap().to_owned())).collect()
+    }
+
+    #[test]
+    fn a_wait_that_shows_at_its_end_is_put_where_it_began() {
+        let mut truth = Truth::new(Nanos(10));
+        let waits = Waiting::default;
+        for (now, state) in [
+            (0, state(Limit::Cwnd, 0, 0)),
+            (10, state(Limit::Cwnd, 0, 9)),
+            (20, state(Limit::Cwnd, 0, 14)),
+            (30, state(Limit::Cwnd, 0, 14)),
+            // The timer expires: nothing has happened since 14.
+            (37, state(Limit::RtoWait, 14, 37)),
+            (40, state(Limit::Application, 40, 40)),
+        ] {
+            truth.begin_span(Nanos(now), name(), state, waits());
+        }
+        truth.end_span(Nanos(45), name());
+        let expected = [
+            (0, 10, "cwnd"),
+            (10, 14, "cwnd"),
+            (14, 20, "rto_wait"),
+            (20, 30, "rto_wait"),
+            (30, 37, "rto_wait"),
+            (37, 40, "rto_wait"),
+            (40, 45, "application"),
+        ];
+        assert_eq!(rows(&mut truth), expected.map(|(a, b, limit)| (a, b, limit.to_owned())));
+    }
+}

@@ -41,49 +41,57 @@ fn table(name: &str) -> Option<Vec<HashMap<String, f64>>> {
     Some(lines.map(row).collect())
 }
 
+/// The phases over which the tables take their means.
+const PHASES: [f64; 4] = [0.0, 0.25, 0.5, 0.75];
+
+/// One row of outcomes by frequency, with one for each of [`PHASES`].
+fn run_phases(frequencies: &[f64]) -> Vec<Vec<Outcome>> {
+    let phases = |f: &f64| PHASES.map(|phase| Case { phase, ..at(*f) });
+    let outcomes = run_all(frequencies.iter().flat_map(phases).collect());
+    outcomes.chunks(PHASES.len()).map(<[Outcome]>::to_vec).collect()
+}
+
+fn mean(outcomes: &[Outcome], value: impl Fn(&Outcome) -> f64) -> f64 {
+    outcomes.iter().map(value).sum::<f64>() / outcomes.len() as f64
+}
+
 #[test]
 fn the_dip_lies_where_it_should_and_is_as_deep() {
-    // 33 frequencies, equal steps on a logarithmic scale from 0.05 to 10; two phases each, since
-    // between 0.3 and 0.35 the phase decides.
+    // 33 frequencies, equal steps on a logarithmic scale from 0.05 to 10. The rule holds for the
+    // mean over the phases and for the first phase alone.
     let frequencies: Vec<f64> = (0..33).map(|i| 0.05 * 200f64.powf(f64::from(i) / 32.0)).collect();
-    let phases = |f: &f64| [0.0, 0.5].map(|phase| Case { phase, ..at(*f) });
-    let outcomes = run_all(frequencies.iter().flat_map(phases).collect());
-    let mut least = (0.0, f64::MAX);
-    let mut edge = f64::MAX;
-    for (f, pair) in frequencies.iter().zip(outcomes.chunks(2)) {
-        let goodput = (pair[0].norm_goodput + pair[1].norm_goodput) / 2.0;
-        if goodput < least.1 && *f >= 0.36 {
-            least = (*f, goodput);
+    let outcomes = run_phases(&frequencies);
+    for phases in [1, PHASES.len()] {
+        let goodput = |row: &Vec<Outcome>| mean(&row[..phases], |outcome| outcome.norm_goodput);
+        let curve: Vec<f64> = outcomes.iter().map(goodput).collect();
+        for (f, goodput) in frequencies.iter().zip(&curve) {
+            assert!(*f > 0.24 || *goodput >= 0.92, "{goodput} at {f}");
+            assert!(*f < 2.0 || *goodput >= 0.85, "{goodput} at {f}");
         }
-        edge = edge.min(goodput);
-        assert!(*f > 0.24 || goodput >= 0.92, "{goodput} at {f}");
-        assert!(*f < 2.0 || goodput >= 0.85, "{goodput} at {f}");
+        let points = frequencies.iter().zip(&curve);
+        let (f, least) = points.min_by(|a, b| a.1.total_cmp(b.1)).unwrap();
+        println!("minimum {least:.4} at {f:.4} over {phases} phases");
+        assert!((0.36..=0.60).contains(f), "minimum at {f}");
+        assert!((0.65..=0.73).contains(least), "minimum {least} at {f}");
     }
-    assert!((0.36..=0.60).contains(&least.0), "minimum at {}", least.0);
-    assert!((0.65..=0.73).contains(&least.1), "minimum {} at {}", least.1, least.0);
-    // On the steep edge below, at 0.309, the tables scatter by 0.082 over the phases.
-    assert!(edge > least.1 - 0.082, "{edge} on the edge, minimum {}", least.1);
 }
 
 #[test]
 fn timeouts_and_windows_are_those_of_each_regime() {
-    // Means over four phases, as in the tables.
-    let phases = |f: f64| [0.0, 0.25, 0.5, 0.75].map(|phase| Case { phase, ..at(f) });
-    let frequencies = [0.05, 0.22, 0.26, 0.4];
-    let outcomes = run_all(frequencies.into_iter().flat_map(phases).collect());
-    let mean = |i: usize, value: fn(&Outcome) -> u64| {
-        let sum: u64 = outcomes[4 * i..4 * i + 4].iter().map(value).sum();
-        sum as f64 / 4.0
-    };
-    let per_period = |i: usize| mean(i, |outcome| outcome.timeouts) / (600.0 * frequencies[i]);
-    // One timeout per wave below the dip, 0.62 in it.
-    assert!((per_period(1) - 1.0).abs() <= 0.1, "{} timeouts per period", per_period(1));
-    assert!((per_period(2) - 1.0).abs() <= 0.1, "{} timeouts per period", per_period(2));
-    assert!((per_period(3) - 0.62).abs() <= 0.08, "{} timeouts per period", per_period(3));
-    // The paper's two window maxima.
-    let window = |i| mean(i, |outcome| outcome.max_in_network);
-    assert!((window(0) - 42.0).abs() <= 3.0, "{} in the network at 0.05", window(0));
-    assert!((window(3) - 21.0).abs() <= 2.0, "{} in the network at 0.4", window(3));
+    let frequencies = [0.05, 0.2, 0.23, 0.26, 0.4];
+    for (f, row) in frequencies.iter().zip(run_phases(&frequencies)) {
+        for outcome in row {
+            let timeouts = outcome.timeouts as f64 / (600.0 * f);
+            // One timeout per wave below the dip, 0.62 in it.
+            let expected = if *f == 0.4 { (0.62, 0.08) } else { (1.0, 0.1) };
+            let is_expected = (timeouts - expected.0).abs() <= expected.1;
+            assert!(*f == 0.05 || is_expected, "{timeouts} timeouts per period at {f}");
+            // The paper's two window maxima.
+            let window = outcome.max_in_network;
+            assert!(*f != 0.05 || window.abs_diff(42) <= 3, "{window} in the network at {f}");
+            assert!(*f != 0.4 || window.abs_diff(21) <= 2, "{window} in the network at {f}");
+        }
+    }
 }
 
 #[test]
@@ -92,25 +100,28 @@ fn the_reference_case_is_within_the_band_of_another_simulator() {
         eprintln!("skipped: the table fig2_expected.csv is not beside the repository");
         return;
     };
-    let outcomes = run_all(rows.iter().map(|row| at(row["f1"])).collect());
-    let (mut inside, mut squares) = (0, 0.0);
-    for (row, outcome) in rows.iter().zip(&outcomes) {
-        let goodput = outcome.norm_goodput;
-        let outside = (row["lo_tol"] - goodput).max(goodput - row["hi_tol"]);
-        assert!(outside <= 0.06, "{goodput} at {}", row["f1"]);
-        inside += usize::from(outside <= 0.0);
-        squares += (goodput - row["norm_goodput_mean"]).powi(2);
+    let frequencies: Vec<f64> = rows.iter().map(|row| row["f1"]).collect();
+    let outcomes = run_phases(&frequencies);
+    for phases in [1, PHASES.len()] {
+        let (mut inside, mut queues, mut squares) = (0, 0, 0.0);
+        for (row, outcomes) in rows.iter().zip(&outcomes) {
+            let outcomes = &outcomes[..phases];
+            let goodput = mean(outcomes, |outcome| outcome.norm_goodput);
+            let outside = (row["lo_tol"] - goodput).max(goodput - row["hi_tol"]);
+            assert!(outside <= 0.06, "{goodput} at {}", row["f1"]);
+            inside += usize::from(outside <= 0.0);
+            squares += (goodput - row["norm_goodput_mean"]).powi(2);
+            let queue = mean(outcomes, |outcome| outcome.mean_queue);
+            queues += usize::from((queue - row["mean_q"]).abs() <= 1.5);
+        }
+        let rms = (squares / rows.len() as f64).sqrt();
+        println!("{inside} of {} points inside the band, rms {rms:.4}", rows.len());
+        println!("{queues} of {} mean queues within 1.5 packets", rows.len());
+        assert!(inside * 10 >= rows.len() * 9, "{inside} of {} inside", rows.len());
+        assert!(rms <= 0.04, "rms {rms}");
+        // The table's queues are means over the phases; one phase may lie off at one frequency.
+        assert!(queues == rows.len() || phases == 1, "{queues} of {} mean queues", rows.len());
     }
-    let queue = |(row, outcome): (&HashMap<String, f64>, &Outcome)| {
-        (outcome.mean_queue - row["mean_q"]).abs() <= 1.5
-    };
-    let queues = rows.iter().zip(&outcomes).filter(|pair| queue(*pair)).count();
-    println!("{queues} of {} mean queues within 1.5 packets", rows.len());
-    assert!(queues * 10 >= rows.len() * 9, "{queues} of {} mean queues", rows.len());
-    let rms = (squares / rows.len() as f64).sqrt();
-    println!("{inside} of {} points inside the band, rms {rms:.4}", rows.len());
-    assert!(inside * 10 >= rows.len() * 9, "{inside} of {} inside", rows.len());
-    assert!(rms <= 0.04, "rms {rms}");
 }
 
 /// Mean goodput over the dip's frequencies by buffer.
@@ -130,10 +141,11 @@ fn dip(buffers: &[u64], frequencies: &[f64]) -> Vec<f64> {
 
 #[test]
 fn a_larger_buffer_removes_the_dip() {
-    // 10 and 20 packets are about as bad as each other: wide and deep.
-    let depth = dip(&[10, 20, 40, 80, 160, 320], &[0.4, 0.5, 0.6]);
-    assert!(depth[1..].is_sorted(), "{depth:?}");
-    assert!(depth[..3].iter().all(|goodput| *goodput < 0.8) && depth[4] > 0.94, "{depth:?}");
+    // From 20 packets on. With 10 the dip begins at 0.7 only: the other simulator has 0.84 at 0.455
+    // there and 0.68 with 20.
+    let depth = dip(&[20, 40, 80, 160, 320], &[0.4, 0.5, 0.6]);
+    assert!(depth.is_sorted(), "{depth:?}");
+    assert!(depth[1] < 0.8 && depth[3] > 0.94, "{depth:?}");
 }
 
 #[test]
@@ -149,13 +161,36 @@ fn the_trend_over_buffers_is_that_of_another_simulator() {
         duration: Nanos::from_secs_f64(row["dur"]),
         ..at(row["f1"])
     };
-    let outcomes = run_all(rows.iter().map(case).collect());
-    let difference = |(row, outcome): (&HashMap<String, f64>, &Outcome)| {
-        (outcome.norm_goodput - row["norm_goodput"]).abs()
-    };
-    let differences: Vec<f64> = rows.iter().zip(&outcomes).map(difference).collect();
-    let within = differences.iter().filter(|difference| **difference <= 0.08).count();
+    let goodput: Vec<f64> =
+        run_all(rows.iter().map(case).collect()).iter().map(|o| o.norm_goodput).collect();
+    let within = rows.iter().zip(&goodput).filter(|(r, g)| (r["norm_goodput"] - *g).abs() <= 0.08);
+    let within = within.count();
     println!("{within} of {} points within 0.08", rows.len());
     // The band is 0.08; the scatter of single runs of 200 s lies beside it.
-    assert!(within * 10 >= rows.len() * 9, "{within} of {}: {differences:.3?}", rows.len());
+    assert!(within * 10 >= rows.len() * 9, "{within} of {} points", rows.len());
+    for buffer in [20.0, 80.0, 160.0, 320.0] {
+        let of_buffer = || (0..rows.len()).filter(|i| rows[*i]["buf"] == buffer);
+        let ours: Vec<_> = of_buffer().map(|i| (rows[i]["f1"], goodput[i])).collect();
+        let theirs: Vec<_> =
+            of_buffer().map(|i| (rows[i]["f1"], rows[i]["norm_goodput"])).collect();
+        println!("buffer {buffer}: dip {:.3?}, theirs {:.3?}", edges(&ours), edges(&theirs));
+        for (ours, theirs) in edges(&ours).into_iter().zip(edges(&theirs)) {
+            match (ours, theirs) {
+                (Some(a), Some(b)) => assert!((b / 1.3..=b * 1.3).contains(&a), "{a}, not {b}"),
+                (a, b) => assert_eq!(a.is_some(), b.is_some(), "buffer {buffer}: {a:?}, {b:?}"),
+            }
+        }
+    }
+}
+
+/// Where a curve first falls below 0.9 and where it last rises above it, interpolated on a
+/// logarithmic scale of frequency.
+fn edges(curve: &[(f64, f64)]) -> [Option<f64>; 2] {
+    let crossing = |pair: &[(f64, f64)]| {
+        let [(f0, g0), (f1, g1)] = [pair[0], pair[1]];
+        f0 * (f1 / f0).powf((0.9 - g0) / (g1 - g0))
+    };
+    let falls = curve.windows(2).find(|pair| pair[0].1 >= 0.9 && pair[1].1 < 0.9);
+    let rises = curve.windows(2).rev().find(|pair| pair[0].1 < 0.9 && pair[1].1 >= 0.9);
+    [falls.map(crossing), rises.map(crossing)]
 }

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from tcpwhy import _core
 from tcpwhy._core import Batch
 from tcpwhy.overview import HALVES_SHOWN, WEIGHT, Half, overview
+from tcpwhy.simulated import Summary
 from tcpwhy.sinks import output
 from tcpwhy.terminal import Style, grid, width
 
@@ -28,6 +29,21 @@ _LINES = {
         CASE direction WHEN 'orig' THEN '→' ELSE '←' END AS dir, flags, seq_start, seq_end, ack,
         rwnd, flight_size AS flight, kind
         FROM batch""",
+    "adaptivity": """PIVOT (
+            SELECT round(frequency_hz, 4) AS "1/s", norm_goodput,
+                coalesce(printf('%.3f', second_frequency_hz), series) AS curve FROM batch
+        ) ON curve USING round(avg(norm_goodput), 3) GROUP BY "1/s" ORDER BY "1/s" """,
+    "adaptivity_series": """SELECT floor(at_ns / 5e8) / 2 AS s,
+            round(avg(tcp_bps) / 1e6, 3) AS "TCP Mbit/s",
+            round(avg(udp_bps) / 1e6, 3) AS "UDP Mbit/s",
+            max(in_network_packets) AS "in network", max(tcp_queue_packets) AS "TCP waiting",
+            max(udp_queue_packets) AS "UDP waiting", max(timeouts) AS timeouts,
+            max(fast_retransmits) AS "fast retransmits"
+        FROM batch GROUP BY 1 ORDER BY 1""",
+    "adaptivity_segments": """SELECT floor(at_ns / 1e9) AS s, min(segment) AS "from",
+            max(segment) AS "to", count(*) FILTER (kind = 'new') AS new,
+            count(*) FILTER (kind = 'fast') AS fast, count(*) FILTER (kind = 'rto') AS rto
+        FROM batch GROUP BY 1 ORDER BY 1""",
 }
 
 
@@ -46,6 +62,7 @@ class Sink:
         self._width = width(sys.stdout if target == "-" else None)
         self._style = Style.of(sys.stdout) if target == "-" else Style(colour=False)
         self._connection = self._open.enter_context(duckdb.connect())
+        self._summary = Summary(self._connection)
         self._halves: list[tuple[float, Half]] = []
         self._total = 0
         self._counters: dict[str, int] = {}
@@ -55,6 +72,8 @@ class Sink:
         self._connection.register("batch", batch)
         if table == "flows":
             self._rank()
+        elif table in Summary.tables:
+            self._summary.add(table)
         elif table == "counters":
             rows = self._connection.execute("SELECT name, value FROM batch").fetchall()
             self._counters.update(rows)
@@ -66,6 +85,7 @@ class Sink:
     def close(self) -> None:
         """Print the overview, and close the target."""
         with self._open:
+            self._print(self._summary.lines(self._width))
             if "flows" in self._wanted:
                 halves = [half for _, half in self._halves]
                 size, style = self._width, self._style

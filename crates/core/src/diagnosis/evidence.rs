@@ -198,16 +198,12 @@ fn growth(case: &Case, cause: Cause) -> Vec<String> {
 
 fn recovery(case: &Case) -> Vec<String> {
     let facts = &case.facts;
-    let first = format!(
-        "{} of {} in loss recovery",
-        percent(facts.recovery),
-        seconds(facts.span_s)
-    );
+    let first =
+        format!("{} of {} in loss recovery", percent(facts.recovery), seconds(facts.span_s));
     let needless = match facts.genuine < 0.5 {
-        true => format!(
-            "{} of what was sent again had not been lost",
-            percent(1.0 - facts.genuine)
-        ),
+        true => {
+            format!("{} of what was sent again had not been lost", percent(1.0 - facts.genuine))
+        }
         false => losses(case),
     };
     vec![first, needless]

@@ -185,9 +185,10 @@ impl Facts {
             utilisation: queued_rate_bps
                 .zip(context.capacity_bps)
                 .map(|(rate, capacity)| rate * on_wire / capacity),
-            load: context.capacity_bps.filter(|_| total > 0.0).map(|capacity| {
-                sums.payload_bytes as f64 * 8e9 / total * on_wire / capacity
-            }),
+            load: context
+                .capacity_bps
+                .filter(|_| total > 0.0)
+                .map(|capacity| sums.payload_bytes as f64 * 8e9 / total * on_wire / capacity),
             filling: context.mss_option.filter(|_| signs.segments > 0).map(|most| {
                 let new = sums.unique_bytes as f64 / sums.data_packets.max(1) as f64;
                 new / f64::from(most)
@@ -199,7 +200,10 @@ impl Facts {
             answers: part(signs.answers, signs.pauses.count),
             closures: signs.closures,
             timeouts: signs.timeouts,
-            window_sway: sums.rwnd_min.zip(sums.rwnd_mean()).map(|(least, mean)| least as f64 / mean),
+            window_sway: sums
+                .rwnd_min
+                .zip(sums.rwnd_mean())
+                .map(|(least, mean)| least as f64 / mean),
         }
     }
 

@@ -10,9 +10,8 @@ pub fn cause(case: &Case) -> (Cause, Confidence) {
         return (Cause::Recovery, Confidence::High);
     }
     let queued = facts.losses_queued.unwrap_or(0.0);
-    let lost_elsewhere = facts.losses_timed >= 3
-        && queued < 0.3
-        && facts.raised.unwrap_or(0.0) < threshold::RAISED;
+    let lost_elsewhere =
+        facts.losses_timed >= 3 && queued < 0.3 && facts.raised.unwrap_or(0.0) < threshold::RAISED;
     if facts.marks > 0 || (facts.is_queued() && !lost_elsewhere) {
         return bottleneck(case);
     }
@@ -156,7 +155,9 @@ fn flat_flight(case: &Case) -> (Cause, Confidence) {
     // An application that fills its send buffer keeps pushing full segments out; one that has no
     // more ends every write with a small one.
     let written_out = facts.smalls > 0.0 && facts.pushes < threshold::PUSHED * facts.smalls;
-    if (facts.dry >= threshold::DRY && written_out) || facts.flight_segments <= threshold::TINY_FLIGHT {
+    if (facts.dry >= threshold::DRY && written_out)
+        || facts.flight_segments <= threshold::TINY_FLIGHT
+    {
         return (Cause::ApplicationPaced, Confidence::Medium);
     }
     if facts.pushes >= threshold::PUSHES {

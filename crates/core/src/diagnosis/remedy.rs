@@ -74,9 +74,9 @@ pub fn advice(
             "the transfer ended or paused before slow start did: keep connections open and warm, \
              or raise the initial window on {src}"
         ),
-        Cause::CongestionAvoidance => format!(
-            "a controller that grows faster on {src} (CUBIC, BBR), or several connections"
-        ),
+        Cause::CongestionAvoidance => {
+            format!("a controller that grows faster on {src} (CUBIC, BBR), or several connections")
+        }
         Cause::Recovery => match case.facts.genuine < 0.5 {
             true => format!(
                 "the path reorders: RACK and DSACK on both ends keep {src} from taking that for loss"

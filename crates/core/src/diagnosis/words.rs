@@ -63,7 +63,13 @@ fn scaled(value: f64, units: &[(f64, &str)], least: &str) -> String {
     let (scale, unit) =
         units.iter().copied().find(|(scale, _)| value >= *scale).unwrap_or((1.0, least));
     let value = value / scale;
-    let digits = if value >= 99.95 { 0 } else if value >= 9.995 { 1 } else { 2 };
+    let digits = if value >= 99.95 {
+        0
+    } else if value >= 9.995 {
+        1
+    } else {
+        2
+    };
     format!("{value:.digits$} {unit}")
 }
 

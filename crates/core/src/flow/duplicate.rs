@@ -29,8 +29,8 @@ impl Recent {
         let recent = |at_us: u32| now_us.wrapping_sub(at_us) < within;
         // Time does not run backwards within a flow: mostly the newest one is too old already.
         let newest = self.seen[usize::from(self.at).wrapping_sub(1) % REMEMBERED].1;
-        let found = recent(newest)
-            && self.seen.iter().any(|&(seen, at_us)| seen == print && recent(at_us));
+        let found =
+            recent(newest) && self.seen.iter().any(|&(seen, at_us)| seen == print && recent(at_us));
         let bare = entry.ip_id == 0 && entry.seq_len() == 0;
         let copy = found && (!bare || self.copies >= 3);
         if copy {

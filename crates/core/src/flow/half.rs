@@ -1,20 +1,20 @@
 //! One direction of a flow, named by its data sender: facts, one segment at a time.
 
-use super::clock::{Holder, Piece};
 use super::capacity::{Capacity, Collector, Stream};
+use super::clock::{Holder, Piece};
 use super::delay::{Rtt, Tau, is_near_sender};
 use super::delivery::Delivery;
 use super::entry::Entry;
 use super::lasting::Lasting;
-use super::losses::{Pattern, Shape};
 use super::ledger::{Acked, Filed, Kind, Ledger, Path};
+use super::losses::{Pattern, Shape};
 use super::mss::Mss;
 use super::period::{Before, Isolate, Step};
 use super::policer::{Policer, Trace};
 use super::rounds::Rounds;
 use super::scale::ScaleEvidence;
-use super::signs::is_queued;
 use super::seed::SeedCount;
+use super::signs::is_queued;
 use super::stretch::{Now, Stretch};
 use super::view::{Known, SenderView};
 use crate::diagnosis::tally::Tally;

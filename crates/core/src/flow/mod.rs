@@ -92,8 +92,7 @@ impl Flow {
     /// Whether `entry` opens the next connection on the same 4-tuple.
     #[inline]
     pub fn is_reopened_by(&self, entry: &Entry) -> bool {
-        entry.has(flags::SYN)
-            && self.handshake.is_reopened_by(entry, self.first_seq[side(entry)])
+        entry.has(flags::SYN) && self.handshake.is_reopened_by(entry, self.first_seq[side(entry)])
     }
 
     /// Takes the next segment. SACK blocks as sent.

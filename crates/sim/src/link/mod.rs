@@ -64,6 +64,12 @@ pub trait Element<B>: Send {
         let _ = now;
         None
     }
+
+    /// How many packets of a flow wait at `now`, for elements with a queue.
+    fn waiting_of(&mut self, now: Nanos, flow: u32) -> usize {
+        let _ = (now, flow);
+        0
+    }
 }
 
 /// What a path carries besides the fields of [`Packet`]: TCP headers in the simulator, frames in

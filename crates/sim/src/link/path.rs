@@ -71,6 +71,12 @@ impl<B: Body> Path<B> {
         stages.filter_map(move |stage| Some((stage.position, stage.element.backlog(now)?)))
     }
 
+    /// How many packets of a flow wait in the queues at `now`.
+    pub fn waiting_of(&mut self, now: Nanos, flow: u32) -> usize {
+        self.sweep(now);
+        self.stages.iter_mut().map(|stage| stage.element.waiting_of(now, flow)).sum()
+    }
+
     /// Moves packets up to `now` towards the last element.
     fn sweep(&mut self, now: Nanos) {
         for i in 1..self.stages.len() {

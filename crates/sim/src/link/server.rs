@@ -61,7 +61,8 @@ impl<B: Body, S: Service> Server<B, S> {
     }
 
     fn note_backlog(&mut self, now: Nanos) {
-        self.backlog.becomes(now, self.queue.packets(), self.queue.bytes());
+        let waiting = self.queue.waiting();
+        self.backlog.becomes(now, waiting.packets(), waiting.bytes());
     }
 }
 
@@ -103,5 +104,10 @@ impl<B: Body, S: Service> Element<B> for Server<B, S> {
     fn backlog(&mut self, now: Nanos) -> Option<Backlog> {
         self.advance(now);
         Some(self.backlog.at(now))
+    }
+
+    fn waiting_of(&mut self, now: Nanos, flow: u32) -> usize {
+        self.advance(now);
+        self.queue.waiting().packets_of(flow)
     }
 }

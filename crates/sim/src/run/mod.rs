@@ -206,6 +206,12 @@ impl<E: Endpoint> Simulation<E> {
         self.links[link].path.backlogs(now).collect()
     }
 
+    /// How many packets of a half wait on a link now.
+    pub fn waiting_of(&mut self, link: usize, half: usize) -> usize {
+        let now = self.now;
+        self.links[link].path.waiting_of(now, half as u32)
+    }
+
     /// What a tap has recorded since the last call.
     pub fn take_records(&mut self, tap: usize) -> Vec<Record> {
         self.taps[tap].take(self.now)
@@ -214,6 +220,16 @@ impl<E: Endpoint> Simulation<E> {
     /// The tap itself.
     pub fn tap(&self, tap: usize) -> &Tap {
         &self.taps[tap]
+    }
+
+    /// Packets that the taps have missed.
+    pub fn tap_missed(&self) -> u64 {
+        self.taps.iter().map(Tap::missed).sum()
+    }
+
+    /// Events of elements that were not kept.
+    pub fn element_events_lost(&self) -> u64 {
+        self.links.iter().map(|link| link.path.events_lost()).sum()
     }
 
     /// The truth recorded so far; open spans are ended at the present time.

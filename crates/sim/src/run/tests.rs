@@ -108,10 +108,11 @@ impl Endpoint for FixedWindow {
         self.sent += bytes;
         Some(Outgoing { header, ecn: Ecn::NotEct, kind: Kind::New })
     }
-    fn snapshot(&self, _now: Nanos) -> Snapshot {
+    fn snapshot(&self, now: Nanos) -> Snapshot {
         let limit = if self.sent == self.written { Limit::Application } else { Limit::Cwnd };
         let data_segments = self.sent.div_ceil(MSS);
-        Snapshot { limit, phase: Phase::SlowStart, data_segments, ..Snapshot::default() }
+        let phase = Phase::SlowStart;
+        Snapshot { limit, limit_since: now, phase, data_segments, ..Snapshot::default() }
     }
     fn delivered_bytes(&self) -> u64 {
         self.received

@@ -188,7 +188,12 @@ impl Sender {
             self.cc.exit_recovery(&path);
         }
         if let Some(start) = start {
-            self.recovery.rack.on_dsack(self.board.una, self.board.nxt);
+            // Duplicates beyond what was sent again are the network's: no sign of reordering, as
+            // Linux's tcp_dsack_seen() has it.
+            self.counts.duplicates_reported += 1;
+            if self.counts.duplicates_reported <= self.counts.retransmitted_segments {
+                self.recovery.rack.on_dsack(self.board.una, self.board.nxt);
+            }
             if self.recovery.undo.on_dsack(start) {
                 self.undo_reduction(now);
             }
@@ -201,7 +206,10 @@ impl Sender {
         match before {
             Phase::Recovery => true,
             Phase::Loss => {
-                self.config.reno_rules == RenoRules::Ns3 && self.recovery.phase == Phase::Open
+                let beyond = self.board.una.saturating_sub(self.recovery.recover);
+                self.config.reno_rules == RenoRules::Ns3
+                    && self.recovery.phase == Phase::Open
+                    && beyond < self.mss
             }
             Phase::Open => false,
         }

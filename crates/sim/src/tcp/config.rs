@@ -109,16 +109,24 @@ impl Variant {
     }
 }
 
-/// How recovery without SACK counts, where ns-3 differs from RFC 5681: the tables of the adaptivity
-/// study come from ns-3, and its rules show in short queues.
+/// How recovery without SACK counts: the tables of the adaptivity study come from ns-3, and its
+/// rules show in short queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RenoRules {
     /// RFC 5681 section 3.2: ssthresh is half of FlightSize, and cwnd is inflated by the three
     /// segments that the duplicate acknowledgements say have left.
     Rfc5681,
-    /// The third duplicate acknowledgement stands for one segment that has left: ssthresh is half
-    /// of FlightSize less one segment, the inflation begins at one. The acknowledgement that ends
-    /// the recovery from a timeout does not let cwnd grow.
+    /// As ns-3's `TcpSocketBase` (3.37, 3.44), by its own comments, differs from RFC 5681:
+    ///
+    /// - `EnterRecovery`: "One segment has left the network, PLUS the head is lost", and "still
+    ///   consider the head as 'in flight'": ssthresh is half of FlightSize less one segment, and of
+    ///   the three duplicate acknowledgements one gives room to send. What its traces show as the
+    ///   inflated window is not what limits sending.
+    /// - `ProcessAck`: with the acknowledgement that ends the recovery from a timeout, only the
+    ///   segments "from m_recover to ackNumber" let cwnd grow.
+    /// - `ReTxTimeout`: which segments were sent again is forgotten before it is asked whether the
+    ///   oldest was, so that every timeout, repeated ones too, sets ssthresh to half of what is in
+    ///   flight. RFC 5681 section 3.1 holds ssthresh constant for the same segment.
     Ns3,
 }
 

@@ -86,6 +86,7 @@ impl Sender {
         Snapshot {
             limit,
             limit_since,
+            settled_until: self.last_progress.max(self.last_sent),
             phase: match self.recovery.phase {
                 Phase::Recovery => endpoint::Phase::Recovery,
                 Phase::Loss => endpoint::Phase::Loss,

@@ -233,7 +233,7 @@ impl Sender {
             self.note_new(departure, bytes);
         } else {
             self.board.retransmit(departure.start, now, state);
-            self.note_again(departure);
+            self.note_again(now, departure);
         }
         if let Some(rate_bps) = self.pacing_rate_bps() {
             self.pacer.on_sent(now, bytes, rate_bps, self.quantum(rate_bps));
@@ -263,11 +263,17 @@ impl Sender {
         }
     }
 
-    fn note_again(&mut self, departure: &Departure) {
+    fn note_again(&mut self, now: Nanos, departure: &Departure) {
         self.recovery.force_retransmit = false;
         self.counts.retransmitted_segments += 1;
         if departure.kind != Kind::Tlp {
-            self.recovery.undo.on_retransmission();
+            self.recovery.undo.on_retransmission(departure.start);
+        }
+        if self.recovery.phase == Phase::Recovery && self.recovery.variant.is_selective() {
+            // RFC 6675 section 6: "a more careful variant that re-arms the RTO timer on each
+            // retransmission that is sent during recovery". Linux counts from the last time that
+            // the oldest segment left.
+            self.timers.retransmission = now + self.rto.timeout();
         }
     }
 }

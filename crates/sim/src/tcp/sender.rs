@@ -126,6 +126,7 @@ pub struct Counts {
     pub fast_retransmits: u64,
     pub tail_loss_probes: u64,
     pub spurious_recoveries: u64,
+    pub duplicates_reported: u64,
 }
 
 /// What the handshake settled.

@@ -183,12 +183,8 @@ impl<B: Body> Queue<B> for State<B> {
         if ok_to_drop { self.start_dropping(now, packet, events) } else { Some(packet) }
     }
 
-    fn packets(&self) -> usize {
-        self.fifo.packets()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.fifo.bytes
+    fn waiting(&self) -> &Fifo<B> {
+        &self.fifo
     }
 }
 

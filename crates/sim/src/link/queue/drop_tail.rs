@@ -49,11 +49,7 @@ impl<B: Body> Queue<B> for Tail<B> {
         self.fifo.pop().map(|(_, packet)| packet)
     }
 
-    fn packets(&self) -> usize {
-        self.fifo.packets()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.fifo.bytes
+    fn waiting(&self) -> &Fifo<B> {
+        &self.fifo
     }
 }

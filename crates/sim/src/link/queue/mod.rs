@@ -19,11 +19,8 @@ pub trait Queue<B>: Send {
     /// The link is free and takes the next packet.
     fn dequeue(&mut self, now: Nanos, events: &mut Events) -> Option<Packet<B>>;
 
-    /// How many packets wait.
-    fn packets(&self) -> usize;
-
-    /// How many bytes wait.
-    fn bytes(&self) -> u64;
+    /// What waits.
+    fn waiting(&self) -> &Fifo<B>;
 }
 
 /// The settings of a discipline, as scenario files give them.
@@ -61,7 +58,7 @@ impl Default for Queues {
 }
 
 /// First in, first out, with the time of arrival of each packet.
-struct Fifo<B> {
+pub struct Fifo<B> {
     waiting: VecDeque<(Nanos, Packet<B>)>,
     bytes: u64,
 }
@@ -82,8 +79,19 @@ impl<B> Fifo<B> {
         Some((arrived, packet))
     }
 
-    fn packets(&self) -> usize {
+    /// How many packets wait.
+    pub fn packets(&self) -> usize {
         self.waiting.len()
+    }
+
+    /// How many bytes wait.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// How many packets of a flow wait.
+    pub fn packets_of(&self, flow: u32) -> usize {
+        self.waiting.iter().filter(|(_, packet)| packet.flow == flow).count()
     }
 }
 

@@ -151,12 +151,8 @@ impl<B: Body> Queue<B> for State<B> {
         packet
     }
 
-    fn packets(&self) -> usize {
-        self.fifo.packets()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.fifo.bytes
+    fn waiting(&self) -> &Fifo<B> {
+        &self.fifo
     }
 }
 

@@ -1,6 +1,6 @@
 //! The retransmission timer, the tail loss probe timer and the reordering timer expire.
 
-use super::super::config::Variant;
+use super::super::config::{RenoRules, Variant};
 use super::super::sender::Sender;
 use super::tlp::probe_timeout;
 use super::{DUP_THRESH, Phase};
@@ -16,13 +16,17 @@ impl Sender {
         if self.config.max_retries.is_some_and(|max| self.retries > max) {
             return false;
         }
-        let is_first = self.recovery.timed_out_una != Some(self.board.una);
+        let is_ns3 = self.config.reno_rules == RenoRules::Ns3;
+        let is_first = is_ns3 || self.recovery.timed_out_una != Some(self.board.una);
         let was_open = self.recovery.phase == Phase::Open;
         let mut path = self.path(now);
         // What duplicate acknowledgements say has arrived is not in flight any more: ssthresh falls
         // with what is, as in ns-3, or a timeout in fast recovery would raise it.
         let arrived = self.recovery.inflation.max(0) as u64 + self.recovery.limited_bytes;
         path.flight_size = path.flight_size.saturating_sub(arrived);
+        if is_ns3 && self.recovery.phase == Phase::Loss {
+            path.flight_size = self.board.pipe();
+        }
         self.mark_lost_at_timeout(now);
         path.pipe = self.board.pipe();
         path.lost = self.rate.lost;

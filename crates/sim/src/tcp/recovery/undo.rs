@@ -6,8 +6,8 @@
 pub struct Undo {
     /// First position outstanding when the episode began; `None` when there is nothing to undo.
     marker: Option<u64>,
-    /// Retransmissions not yet reported as duplicates.
-    unreported: u32,
+    /// Retransmissions not yet reported as duplicates: their positions, in the order of sending.
+    unreported: Vec<u64>,
     /// Whether anything was sent again.
     has_retransmitted: bool,
 }
@@ -20,23 +20,26 @@ impl Undo {
 
     /// Nothing can be undone any more.
     pub fn end(&mut self) {
-        self.marker = None;
+        *self = Undo::default();
     }
 
-    /// A segment of the episode was sent again.
-    pub fn on_retransmission(&mut self) {
-        self.has_retransmitted = true;
-        self.unreported += 1;
+    /// The segment at `start` was sent again.
+    pub fn on_retransmission(&mut self, start: u64) {
+        if self.marker.is_some() {
+            self.has_retransmitted = true;
+            self.unreported.push(start);
+        }
     }
 
     /// The peer reports `start` as received twice. Returns whether by now every retransmission of
-    /// the episode was a duplicate: RFC 3708 section 3.
+    /// the episode was a duplicate: RFC 3708 section 3. A duplicate of something that was sent once
+    /// is the network's, and says nothing about retransmissions.
     pub fn on_dsack(&mut self, start: u64) -> bool {
-        if self.marker.is_none_or(|marker| start < marker) || self.unreported == 0 {
+        let Some(index) = self.unreported.iter().position(|sent| *sent == start) else {
             return false;
-        }
-        self.unreported -= 1;
-        self.has_retransmitted && self.unreported == 0
+        };
+        self.unreported.remove(index);
+        self.marker.is_some() && self.has_retransmitted && self.unreported.is_empty()
     }
 }
 

@@ -6,6 +6,12 @@
 //! U --(rate, delay, buffer)--> R
 //! ```
 
+mod rows;
+mod series;
+
+pub use rows::{DepartureRow, Label, MomentRow, OutcomeRow};
+pub use series::{Departure, Moment};
+
 use crate::link::event::Backlog;
 use crate::link::queue::{DropTail, Queues};
 use crate::link::{Delay, Elements, FixedRate};
@@ -102,35 +108,13 @@ pub struct Outcome {
     pub events: u64,
 }
 
-/// What a time series shows at one instant.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Moment {
-    /// When.
-    pub at: Nanos,
-    /// Rate of TCP data over the shared link since the moment before.
-    pub tcp_bps: f64,
-    /// Rate of UDP over the shared link since the moment before.
-    pub udp_bps: f64,
-    /// Congestion window.
-    pub cwnd_bytes: u64,
-    /// Slow start threshold; `None` while it is infinite.
-    pub ssthresh_bytes: Option<u64>,
-    /// Data packets in the network.
-    pub in_network: u64,
-    /// Packets waiting at the shared link.
-    pub queue_packets: u64,
-    /// Payload bytes delivered in order.
-    pub delivered_bytes: u64,
-    /// Retransmission timeouts so far.
-    pub timeouts: u64,
-    /// Fast retransmissions so far.
-    pub fast_retransmits: u64,
-}
-
 /// Numbers of the halves and of the shared link.
 const DATA: usize = 0;
 const UDP: usize = 2;
 const SHARED: usize = 1;
+/// Above it a period is shorter than any packet of interest, and counting its maxima is all there
+/// would be to do.
+const FREQUENCY_MAX_HZ: f64 = 1000.0;
 
 impl Case {
     /// Runs it and measures.
@@ -160,35 +144,36 @@ impl Case {
         }
     }
 
-    /// Runs it from the start for `duration` and looks every `step`.
-    pub fn time_series(&self, step: Nanos) -> Vec<Moment> {
-        let mut world = self.build();
-        let mut last = Reading::take(&mut world);
-        let mut moments = Vec::new();
-        let mut at = Nanos(0);
-        while at < self.duration {
-            at += step;
-            world.run_until(at);
-            let reading = Reading::take(&mut world);
-            let state = world.snapshot(DATA);
-            let rate = |packets: u64, bytes: u32| {
-                (packets * u64::from(bytes) * 8) as f64 / step.as_secs_f64()
-            };
-            moments.push(Moment {
-                at,
-                tcp_bps: rate(reading.data_arrived - last.data_arrived, self.tcp_packet_bytes),
-                udp_bps: rate(reading.udp_arrived - last.udp_arrived, self.udp_packet_bytes),
-                cwnd_bytes: state.cwnd_bytes,
-                ssthresh_bytes: state.ssthresh_bytes,
-                in_network: world.counts(DATA).in_network(),
-                queue_packets: reading.backlog.packets,
-                delivered_bytes: reading.delivered_bytes,
-                timeouts: state.timeouts,
-                fast_retransmits: state.fast_retransmits,
-            });
-            last = reading;
-        }
-        moments
+    /// The case if it makes sense, or what does not.
+    pub fn checked(self) -> Result<Case, String> {
+        let all_positive = |values: &[f64]| values.iter().all(|f| f.is_finite() && *f > 0.0);
+        let headers = Case::HEADER_BYTES;
+        let wrong = if self.frequencies_hz.is_empty() || !all_positive(&self.frequencies_hz) {
+            "a frequency must be above 0"
+        } else if self.frequencies_hz[0] > FREQUENCY_MAX_HZ {
+            "a frequency must be at most 1000 per s"
+        } else if self.rate_bps < 1000 {
+            "the link rate must be at least 1000 bit/s"
+        } else if self.delay.0 < 0 {
+            "the delay must not be negative"
+        } else if self.buffer_packets == 0 {
+            "the buffer must hold at least 1 packet"
+        } else if !(headers + 1..=65_535).contains(&self.tcp_packet_bytes)
+            || !(headers + 1..=65_535).contains(&self.udp_packet_bytes)
+        {
+            "a packet must have 43 to 65535 bytes, 42 of them headers"
+        } else if self.tcp.rto.min.0 < 0 || self.tcp.rto.max.0 <= 0 {
+            "the bounds of the retransmission timeout must be above 0"
+        } else if !self.phase.is_finite() || !self.jitter_packets.is_finite() {
+            "phase and jitter must be numbers"
+        } else if self.jitter_packets < 0.0 {
+            "the jitter must not be negative"
+        } else if self.warm.0 < 0 || self.duration.0 <= 0 {
+            "the measurement must last longer than 0 s"
+        } else {
+            return Ok(self);
+        };
+        Err(format!("the study cannot run this case: {wrong}"))
     }
 
     /// TCP as the reference case has it, with this kind of loss recovery.

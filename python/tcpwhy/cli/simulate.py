@@ -1,0 +1,181 @@
+"""`tcpwhy simulate`: scenarios in virtual time."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from tcpwhy._core import UsageError
+from tcpwhy.analysis import TABLES as ANALYSED
+from tcpwhy.cli import INTERRUPTED
+from tcpwhy.cli._options import DURATION
+from tcpwhy.cli._progress import bar
+from tcpwhy.simulation import TABLES, Simulation, scenarios, simulate
+from tcpwhy.sinks import Sink, formats, open_sink
+from tcpwhy.terminal import grid, width
+
+
+@click.command("simulate")
+@click.argument("paths", nargs=-1, metavar="SCENARIO...", type=click.Path(path_type=Path))
+@click.option(
+    "--list", "is_list", is_flag=True, help="Name the scenarios of ./scenarios or of folders."
+)
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed than the scenario's.")
+@click.option("--duration", type=DURATION, help="Another duration than the scenario's.")
+@click.option(
+    "--captures",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for captures, one file SCENARIO.TAP.pcap for each tap.",
+)
+@click.option(
+    "--payload", is_flag=True, help="Captures keep the payload (zeros), not only headers."
+)
+@click.option(
+    "--sample",
+    type=DURATION,
+    help="Longest span of a row of the truth, and how often to look at queues.  [default: 100ms]",
+)
+@click.option("--tap", metavar="NAME", help="Analyse what passes this tap, without a file.")
+@click.option(
+    "--table",
+    "tables",
+    type=click.Choice([*TABLES, *(name for name in ANALYSED if name != "segments")]),
+    multiple=True,
+    help="Table to write; may be repeated. Those of the simulator unless given, with --tap also"
+    " flows; a store takes all.",
+)
+@click.option(
+    "--format",
+    type=click.Choice(formats()),
+    help="Format of standard output, and of files whose suffix names none. table unless given.",
+)
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="PATH|STORE|URL",
+    help="Where to write; may be repeated. Of several scenarios each has its own: NAME goes into"
+    " the name of a file, and becomes a store in a folder.",
+)
+@click.option(
+    "--workers", type=click.IntRange(min=1), help="Scenarios at once.  [default: all cores]"
+)
+def command(
+    paths: tuple[Path, ...],
+    is_list: bool,
+    tables: tuple[str, ...],
+    format: str | None,
+    outputs: tuple[str, ...],
+    workers: int | None,
+    tap: str | None,
+    **options: object,
+) -> int:
+    """Simulate scenarios: captures, the truth about every sender, drops and queues.
+
+    SCENARIO is a TOML file: hosts, links, flows, taps. The same seed gives the same bytes on any
+    machine. The truth says what limited each sender at every instant, by the sender's own state.
+    """
+    if is_list:
+        return _list(paths)
+    if not paths:
+        raise click.UsageError("no scenario given: name TOML files, or --list")
+    targets = outputs or ("-",)
+    if len(paths) > 1 and "-" in targets and format not in (None, "table"):
+        raise UsageError(f"several scenarios do not fit into one {format} file: choose --output")
+    stop: list[int] = []
+    # A fault in a scenario must not cost the results of an earlier run: outputs are opened later.
+    wanted = [_wanted(target, tables, format, tap is not None) for target in targets]
+    union = dict.fromkeys(table for chosen in wanted for table in chosen)
+    runs = [simulate(path, table=union, tap=tap, **options) for path in paths]  # type: ignore[arg-type]
+    sinks: list[list[Sink]] = []
+    try:
+        for path in paths:
+            sinks.append([])
+            for target, chosen in zip(targets, wanted, strict=True):
+                named = _named(target, path, several=len(paths) > 1)
+                sinks[-1].append(open_sink(named, format=format, tables=chosen))
+        with (
+            _stopped_by_signals(runs) as stop,
+            bar(lambda: _progress(runs), unit="simulated s"),
+            ThreadPoolExecutor(workers or os.cpu_count()) as pool,
+        ):
+            for _ in pool.map(_pour, runs, sinks):
+                pass
+    finally:
+        for path, of_run in zip(paths, sinks, strict=False):
+            if len(paths) > 1 and "-" in targets:
+                click.echo(f"{path}:")
+            for sink in of_run:
+                sink.close()
+    return INTERRUPTED if stop else 0
+
+
+def _list(folders: Sequence[Path]) -> int:
+    rows = [row for folder in folders or [Path("scenarios")] for row in scenarios(folder)]
+    for line in grid(("scenario", "what it shows"), rows, width(sys.stdout)):
+        click.echo(line)
+    return 0
+
+
+def _named(target: str, scenario: Path, *, several: bool) -> str:
+    """Give the output of one of several scenarios a name of its own."""
+    if not several or target == "-" or "://" in target:
+        return target
+    path = Path(target)
+    if path.suffix and not path.is_dir():
+        return str(path.with_name(f"{path.stem}.{scenario.stem}{path.suffix}"))
+    path.mkdir(parents=True, exist_ok=True)
+    return str(path / scenario.stem) + "/"
+
+
+def _wanted(
+    target: str, tables: tuple[str, ...], format: str | None, analysed: bool
+) -> tuple[str, ...]:
+    """Give the tables of an output: those chosen, or as many of the usual ones as it can hold."""
+    if tables:
+        return tables
+    path = Path(target)
+    if target == "-" and format in (None, "table"):
+        return (*TABLES, "flows") if analysed else TABLES
+    if target != "-" and (path.is_dir() or not path.suffix):
+        return (*TABLES, "flows", "intervals", "periods") if analysed else TABLES
+    return ("truth",)
+
+
+def _pour(run: Simulation, sinks: Sequence[Sink]) -> None:
+    for table, batch in run.batches():
+        for sink in sinks:
+            if table in sink.tables:
+                sink.write(table, batch)
+
+
+def _progress(runs: Sequence[Simulation]) -> tuple[float, float]:
+    states = [run.progress() for run in runs]
+    return sum(s.now_ns for s in states) / 1e9, sum(s.duration_ns for s in states) / 1e9
+
+
+@contextmanager
+def _stopped_by_signals(runs: Sequence[Simulation]) -> Iterator[list[int]]:
+    """Let the first SIGINT or SIGTERM end the runs in order, and the second at once."""
+    came: list[int] = []
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+        if len(came) > 1:
+            raise KeyboardInterrupt
+        for run in runs:
+            run.stop()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield came
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -34,6 +34,9 @@ class Outcome:
     shares: list[Shares] = field(default_factory=list)
     capacities: list[Capacity] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
+    with_data: int = 0
+    """Halves that moved data, at all taps."""
+    with_verdict: int = 0
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,8 @@ def _judge_half(
     half = half_of(known, row)
     if half is None or not row["data_packets"]:
         return
+    found.with_data += 1
+    found.with_verdict += row["cause"] is not None
     server = scenario.bottleneck(known.case.spec, half.flow, half.backward)
     if server is not None and row["data_packets"] >= CAPACITY_PACKETS:
         measured = (row["capacity_bps"], row["capacity_method"])

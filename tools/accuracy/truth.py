@@ -115,19 +115,20 @@ class Truth:
 
     def drops(self, half: Half, start_ns: int, end_ns: int) -> Counter[str]:
         """Dropped packets of the half by the kind of element that dropped them."""
-        kinds = {
-            (link, position): kind
-            for link, position, kind, _ in scenario.elements(
-                self.case.spec, half.flow, half.backward
-            )
-        }
+        kind_at = kinds(self.case.spec, half)
         side = "backward" if half.backward else "forward"
         return Counter(
-            kinds.get((row["link"], row["element"]), row["reason"])
+            kind_at.get((row["link"], row["element"]), row["reason"])
             for row in self._drops
             if (row["flow"], row["side"]) == (half.flow, side)
             and start_ns <= row["at_ns"] <= end_ns
         )
+
+
+def kinds(spec: Spec, half: Half) -> dict[tuple[str, int], str]:
+    """The kinds of the elements on the path of a half, by link and position."""
+    found = scenario.elements(spec, half.flow, half.backward)
+    return {(link, position): kind for link, position, kind, _ in found}
 
 
 def half_of(expect: Spec) -> Half:
@@ -187,15 +188,16 @@ def _doubt_of_path(truth: Truth, half: Half, limitation: str, start: int, end: i
     server = scenario.bottleneck(truth.case.spec, half.flow, half.backward)
     drops = truth.drops(half, start, end)
     random_drops = sum(drops[kind] for kind in ("bernoulli", "gilbert_elliott"))
-    if limitation in ("unshared_bottleneck", "shared_bottleneck") and busy is not None:
-        if busy < FULL:
+    if limitation in ("unshared_bottleneck", "shared_bottleneck") and server and busy is not None:
+        own = drops[kinds(truth.case.spec, half)[server.link, server.element]]
+        is_overflowing = busy >= USED and own >= max(1, drops.total() / 2)
+        if busy < FULL and not is_overflowing:
             return f"{limitation}: the link was busy in {busy:.0%} of the time only"
-        alone = server is not None and not scenario.sharers(truth.case.spec, half.flow, server.link)
+        alone = not scenario.sharers(truth.case.spec, half.flow, server.link)
         if limitation == "shared_bottleneck" and alone:
             return "shared_bottleneck: nobody else used the link"
-    if limitation in ("policer", "random_loss", "transport", "sender_window", "receiver_window"):
-        if busy is not None and busy >= FULL:
-            return f"{limitation}: the link was busy in {busy:.0%} of the time"
+    if limitation in _BELOW_THE_LINK and busy is not None and busy >= FULL:
+        return f"{limitation}: the link was busy in {busy:.0%} of the time"
     if limitation == "policer" and drops["policer"] < max(1, drops.total() / 2):
         return f"policer: it dropped {drops['policer']} of {drops.total()}"
     if limitation == "random_loss" and random_drops < max(1, drops.total() / 2):
@@ -216,4 +218,7 @@ HOLDS = 0.5
 """Share of the time in which the sender's state must be the expected one."""
 FULL = 0.85
 """Share of the time in which a link sends from which it counts as full."""
+USED = 0.6
+"""The same when its own queue drops: AIMD and a short queue, or bursts of others, leave gaps."""
 _NETWORK = ("cwnd", "pacing")
+_BELOW_THE_LINK = ("policer", "random_loss", "transport", "sender_window", "receiver_window")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from statistics import mean
 
 from accuracy import labelled, policing, simulated, tables
 from accuracy.judged import CLASSES, LIMITATIONS, Capacity, Judged, Shares
@@ -202,18 +203,20 @@ def _calibration(parts: Sequence[Part], found: Findings) -> Iterator[str]:
 
 def _shares(parts: Sequence[Part]) -> Iterator[str]:
     yield "## Shares of the time"
-    yield "Mean absolute error against the simulator, in percentage points, over all intervals."
+    yield "Mean absolute error against the simulator, in percentage points."
     rows = []
     for part in parts:
-        errors = tables.share_errors(part.shares)
-        cells = [f"{errors[name]:.1f}" for name in CLASSES if name in errors]
-        rows.append([part.words, str(len(part.shares)), *cells])
-    yield grid(["", "intervals", *CLASSES], rows)
-    groups: dict[str, list[Shares]] = {}
-    for row in parts[0].shares:
-        groups.setdefault(row.name, []).append(row)
-    means = {name: tables.share_errors(group) for name, group in groups.items()}
-    ranked = sorted(means.items(), key=lambda item: -max(item[1].values()))[:10]
+        means = tables.share_errors_by_name(part.shares)
+        balanced = {name: mean(one[name] for one in means.values()) for name in CLASSES if means}
+        for words, count, errors in (
+            ("intervals", len(part.shares), tables.share_errors(part.shares)),
+            ("scenarios", len(means), balanced),
+        ):
+            cells = [f"{errors[name]:.1f}" for name in CLASSES if name in errors]
+            rows.append([f"{part.words}, mean of {words}", str(count), *cells])
+    yield grid(["", "number", *CLASSES], rows)
+    means = tables.share_errors_by_name(parts[0].shares)
+    ranked = sorted(means.items(), key=lambda item: -max(item[1].values()))[: MOST_WRONG // 2]
     yield "The scenarios with the largest errors:"
     yield grid(
         ["scenario", *CLASSES],

@@ -153,6 +153,8 @@ def _pair(case: Case, remedy: Remedy, rates: float, times: float) -> Pair:
     lifted = copy.deepcopy(spec)
     remedy.change(lifted, lifted["flows"][0])
     lifted["expect"] = []
+    lifted["taps"] = [{"name": "receiver", "host": lifted["flows"][0]["to"]}]
+    lifted["duration_s"] = min(lifted["duration_s"], LONGEST_S * max(1.0, times))
     words = f"rates × {rates:g}, times × {times:g}"
     limited = replace(case, group="remedies", variant=words, spec=spec)
     return Pair(remedy.words, limited, replace(limited, spec=lifted))
@@ -160,6 +162,7 @@ def _pair(case: Case, remedy: Remedy, rates: float, times: float) -> Pair:
 
 def _on_path(spec: Spec, rates: float, times: float) -> Spec:
     spec = scenario.scaled(spec, rates, times)
+    scenario.accept_small_windows(spec)
     spec["duration_s"] = max(spec["duration_s"], SHORTEST_S)
     return spec
 
@@ -214,3 +217,5 @@ def steady_bps(run: simulated.Run, half: Half) -> float:
 
 
 SHORTEST_S = 15.0
+LONGEST_S = 25.0
+"""Of a remedied run: many packets, and no more to be seen."""

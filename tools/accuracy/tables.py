@@ -108,6 +108,14 @@ def share_errors(rows: Sequence[Shares]) -> dict[str, float]:
     }
 
 
+def share_errors_by_name(rows: Iterable[Shares]) -> dict[str, dict[str, float]]:
+    """The same, scenario by scenario."""
+    groups: dict[str, list[Shares]] = {}
+    for row in rows:
+        groups.setdefault(row.name, []).append(row)
+    return {name: share_errors(group) for name, group in groups.items()}
+
+
 def capacity_rate(rows: Iterable[Capacity]) -> tuple[Rate, int]:
     """Capacities within 10 % of those given, and how many were not given."""
     found = list(rows)

@@ -39,7 +39,8 @@ fmt: .venv/ready-dev ## bring the sources into the house style
 	$(BIN)/ruff check --fix --select I
 	$(BIN)/ruff format
 
-docs: .venv/ready ## regenerate docs/reference from the code
+docs: .venv/ready-dev ## regenerate what the documentation quotes from the code and from runs
+	$(BIN)/python tools/adaptivity_page.py
 	$(BIN)/python tools/reference.py
 
 accuracy: .venv/ready-dev ## measure how often the diagnosis is right; ACCURACY='--quick' chooses
@@ -47,6 +48,7 @@ accuracy: .venv/ready-dev ## measure how often the diagnosis is right; ACCURACY=
 
 bench: ## measure CPU time per packet and memory; BENCH='--peers paper-1024' chooses
 	$(PYTHON) tools/bench.py $(BENCH)
+	$(PYTHON) tools/bench_sim.py
 
 clean: ## remove everything that was built or installed
 	rm -rf .venv target dist python/tcpwhy/*.so

@@ -1,7 +1,8 @@
 """Writes what the documentation quotes from the code.
 
 docs/reference comes from the registries: tables and counters of the core, the commands. In the
-other pages every `console` block is run again, and shows what its commands print now.
+other pages every `console` block is run again, and shows what its commands print now, and a block
+`text FILE` shows the file.
 
 With --check it only says which pages are not current.
 """
@@ -41,11 +42,14 @@ def pages() -> dict[str, str]:
         f"{REFERENCE}/{name}.md": "\n".join([note, *lines, ""]) for name, lines in made.items()
     }
     block = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
+    quoted = re.compile(r"^(```text (\S+)\n).*?^```$", re.MULTILINE | re.DOTALL)
     for path in written():
         text = path.read_text(encoding="utf-8")
         with tempfile.TemporaryDirectory() as folder:
-            Path(folder, "tests").symlink_to(ROOT / "tests")
+            for name in ("tests", "scenarios"):
+                Path(folder, name).symlink_to(ROOT / name)
             text = block.sub(lambda old: _session(old[0], folder), text)
+        text = quoted.sub(lambda old: old[1] + (ROOT / old[2]).read_text("utf-8") + "```", text)
         pages[str(path.relative_to(ROOT))] = text
     return pages
 
@@ -95,15 +99,12 @@ def commands() -> Iterator[str]:
     """Document every command and option, and the stored questions."""
     context = click.Context(tcpwhy, info_name="tcpwhy")
     yield from ["# Commands", "", _prose(tcpwhy.help)]
-    for name in tcpwhy.list_commands(context):
-        command = tcpwhy.get_command(context, name)
-        assert command is not None
-        inner = click.Context(command, info_name=name, parent=context)
-        yield from ["", f"## tcpwhy {name}", "", _prose(command.help), "", "```"]
+    for command, inner in _commands(tcpwhy, context):
+        yield from ["", f"## {inner.command_path}", "", _prose(command.help), "", "```"]
         yield f"{inner.command_path} {' '.join(command.collect_usage_pieces(inner))}"
         yield "```"
         yield from _options(command, inner)
-        if name == "query":
+        if inner.info_name == "query":
             yield from _questions()
 
 
@@ -131,10 +132,23 @@ def _default(parameter: Parameter) -> str:
     return "no limit" if math.isinf(parameter.default) else f"{parameter.default:,.10g}"
 
 
+def _commands(
+    group: click.Group, context: click.Context
+) -> Iterator[tuple[click.Command, click.Context]]:
+    """Give every command with its context, those of groups too."""
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        inner = click.Context(command, info_name=name, parent=context)
+        yield command, inner
+        if isinstance(command, click.Group):
+            yield from _commands(command, inner)
+
+
 def _options(command: click.Command, context: click.Context) -> Iterator[str]:
     options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
     records = [option.get_help_record(context) for option in options]
-    if not records:
+    if not any(records):
         return
     yield from ["", "| option | meaning |", "|---|---|"]
     for record in filter(None, records):

@@ -81,13 +81,13 @@ class Simulation(Iterator[tuple[str, Batch]]):
 def simulate(
     scenario: str | PathLike[str],
     *,
+    tables: Sequence[str],
     seed: int | None = None,
     duration_ns: int | None = None,
     captures: str | PathLike[str] | None = None,
     payload: bool = False,
     sample_ns: int | None = None,
     tap: str | None = None,
-    tables: Sequence[str] = (),
 ) -> Simulation: ...
 def sweep(cases: Sequence[dict[str, Any]], *, workers: int | None = None) -> Simulation: ...
 def tables_by_maker() -> list[tuple[str, list[str]]]: ...

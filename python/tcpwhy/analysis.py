@@ -185,12 +185,15 @@ class Result:
         arrow = require("pyarrow", extra="pandas").table(self.rows(table))
         return arrow.to_pandas(types_mapper=pandas.ArrowDtype)
 
+    def _has_read_nothing(self) -> bool:
+        return self.progress().packets == 0
+
     def _collected(self) -> dict[str, list[Batch]]:
         if self._batches is None:
             collected: dict[str, list[Batch]] = {}
             for name, batch in self.batches():
                 collected.setdefault(name, []).append(batch)
-            if self.damage and not any(collected.values()):
+            if self.damage and self._has_read_nothing():
                 raise self.damage[0]
             self._batches = collected
             for error in self.damage:

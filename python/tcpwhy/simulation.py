@@ -32,6 +32,9 @@ class Simulation(Result):
         """Say how far the simulation is; from any thread."""
         return Simulated(*self._stream.progress())
 
+    def _has_read_nothing(self) -> bool:
+        return False
+
     @property
     def captures(self) -> dict[str, Path]:
         """The captures that it writes, by tap; complete once the rows are read."""

@@ -11,7 +11,7 @@ use crate::flow::period::{self, MERGE_DROP, Period, PeriodKind};
 use crate::flow::stretch::Interval;
 use crate::flow::sums::{Sums, Window};
 use crate::pipeline::Options;
-use crate::record::{Ends, Verdict};
+use crate::record::{Ends, Text, Verdict};
 use crate::score::{Evidence, Scores};
 use crate::verdict::{self, Limitation};
 
@@ -42,9 +42,11 @@ pub struct Judged {
 impl Judge<'_> {
     /// Judges the next interval, and says what to report of it if `rows` are wanted.
     pub fn interval(&mut self, interval: &Interval, rows: bool) -> Option<Verdict> {
-        let case = self.case(&interval.sums, self.half.tally.before());
+        let case =
+            self.case(&interval.sums, self.half.tally.as_ref().and_then(|tally| tally.before()));
         let length = interval.end.since(interval.start);
-        let finding = diagnose(&case).map(|finding| self.half.tally.settle(finding, length));
+        let finding = diagnose(&case)
+            .map(|finding| self.half.tally.get_or_insert_default().settle(finding, length));
         if !rows {
             return None;
         }
@@ -88,7 +90,7 @@ impl Judge<'_> {
 
     /// The finding for the whole half. What its losses are like is known best at its end.
     fn longest(&self, case: &Case) -> Option<Finding> {
-        let Some(mut longest) = self.half.tally.longest() else {
+        let Some(mut longest) = self.half.tally.as_ref().and_then(|tally| tally.longest()) else {
             return (self.half.totals.payload_bytes > 0).then(|| at_once(case));
         };
         if matches!(longest.cause, Cause::Policer | Cause::RandomLoss)
@@ -120,7 +122,7 @@ impl Judge<'_> {
 
     fn refine(&self, columns: &mut Verdict, case: &Case, finding: Option<&Finding>) {
         let Some(finding) = finding else {
-            columns.null_reason.get_or_insert_with(|| "no data was sent".to_owned());
+            columns.null_reason.get_or_insert(Text::Borrowed("no data was sent"));
             return;
         };
         columns.limitation = Some(limitation(finding));
@@ -154,7 +156,7 @@ impl Judge<'_> {
         let scores = Scores::of(&evidence);
         let answer = verdict::siekkinen(kind, &scores);
         let reason = match answer {
-            Err(reason) => Some(reason.to_owned()),
+            Err(reason) => Some(Text::Borrowed(reason)),
             Ok(Limitation::Application) => None,
             Ok(_) => self.no_capacity(),
         };
@@ -203,13 +205,13 @@ impl Judge<'_> {
     }
 
     /// Why the capacity is not known, if so: then the tree began at its second test.
-    fn no_capacity(&self) -> Option<String> {
+    fn no_capacity(&self) -> Option<Text> {
         match &self.capacity {
             Some(capacity) if capacity.bps.is_some() => None,
-            Some(capacity) => Some(format!("no capacity, {}", capacity.method)),
+            Some(capacity) => Some(format!("no capacity, {}", capacity.method).into()),
             None => {
                 let most = self.options.min_packets;
-                Some(format!("no capacity, {most} data packets or fewer"))
+                Some(format!("no capacity, {most} data packets or fewer").into())
             }
         }
     }

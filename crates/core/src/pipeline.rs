@@ -239,8 +239,10 @@ impl Analyse for Analysis {
         let flow_id = self.flow_id(&flow);
         let chosen = self.is_chosen(&flow, flow_id);
         let mut judged = false;
+        // Two rows and one hash, which is the largest part of a short flow's end.
+        let community_id = if chosen { community_id(&flow.key) } else { String::new() };
         for side in 0..2 {
-            judged |= self.end_half(&mut flow, flow_id, side, chosen);
+            judged |= self.end_half(&mut flow, flow_id, side, chosen.then_some(&community_id));
         }
         self.counters.add(Counter::FlowsWithVerdict, u64::from(judged));
         self.spare = Some(flow);
@@ -294,16 +296,23 @@ impl Analysis {
         })
     }
 
-    /// Judges a half and puts its rows out; whether it has a verdict.
-    fn end_half(&mut self, flow: &mut Flow, flow_id: u64, side: usize, chosen: bool) -> bool {
+    /// Judges a half and puts its rows out, if it is `chosen`, with that Community ID; whether it
+    /// has a verdict.
+    fn end_half(
+        &mut self,
+        flow: &mut Flow,
+        flow_id: u64,
+        side: usize,
+        chosen: Option<&String>,
+    ) -> bool {
         if flow.halves[side].totals.packets == 0 {
             return false;
         }
         self.judge_intervals(flow, side);
         let ends = report::ends(flow, flow_id, side);
         let mut judge = judge_of(flow, side, ends, &self.options);
-        let rows = chosen && self.wanted.flows;
-        let verdicts = judge.whole(rows, chosen && self.wanted.periods);
+        let rows = chosen.is_some() && self.wanted.flows;
+        let verdicts = judge.whole(rows, chosen.is_some() && self.wanted.periods);
         let capacity = judge.capacity;
         let half = &flow.halves[side];
         let judged = verdicts.finding.is_some();
@@ -330,7 +339,8 @@ impl Analysis {
         if rows {
             let tunnel = self.tunnels.get(&flow.key.tunnel).map(|name| name.to_string());
             let whole = verdicts.whole;
-            let row = report::flow_row(flow, ends, side, capacity.as_ref(), whole, tunnel);
+            let (capacity, name) = (capacity.as_ref(), chosen.cloned().unwrap_or_default());
+            let row = report::flow_row(flow, ends, side, capacity, whole, name, tunnel);
             self.rows.flows.push(row);
         }
         judged

@@ -11,7 +11,6 @@ use crate::record::{
     Verdict,
 };
 use crate::units::{BitRate, Seq};
-use crate::wire::community::community_id;
 use crate::wire::flags;
 
 /// The ends of the half that `side` sends, as every table names them.
@@ -35,6 +34,7 @@ pub fn flow_row(
     side: usize,
     capacity: Option<&Capacity>,
     verdict: Verdict,
+    community_id: String,
     tunnel: Option<String>,
 ) -> FlowRow {
     let half = &flow.halves[side];
@@ -46,7 +46,7 @@ pub fn flow_row(
         None => (half.inferred_scale(), half.inferred_scale().map(|_| "inferred")),
     };
     let facts = FlowFacts {
-        community_id: community_id(&flow.key),
+        community_id,
         tunnel,
         first_frame: flow.first_frame,
         start_ns: flow.start,

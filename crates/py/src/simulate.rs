@@ -16,7 +16,7 @@ use tcpwhy_io::Error;
 use tcpwhy_io::simulate::{self as simulator, Request};
 use tcpwhy_io::study::{self, Job};
 use tcpwhy_sim::adaptivity::{Case, Label};
-use tcpwhy_sim::tcp::config::Variant;
+use tcpwhy_sim::tcp::config::{RenoRules, Variant};
 
 /// A running simulation or sweep: an iterator of (table name, batch).
 #[pyclass(frozen, module = "tcpwhy._core")]
@@ -120,20 +120,20 @@ impl Drop for Simulation {
 /// these tables.
 #[pyfunction]
 #[pyo3(signature = (
-    scenario, *, seed=None, duration_ns=None, captures=None, payload=false, sample_ns=None,
-    tap=None, tables=Vec::new(),
+    scenario, *, tables, seed=None, duration_ns=None, captures=None, payload=false, sample_ns=None,
+    tap=None,
 ))]
 #[expect(clippy::too_many_arguments, reason = "they are the keyword arguments of Python")]
 pub fn simulate(
     py: Python<'_>,
     scenario: PathBuf,
+    tables: Vec<String>,
     seed: Option<u64>,
     duration_ns: Option<i64>,
     captures: Option<PathBuf>,
     payload: bool,
     sample_ns: Option<i64>,
     tap: Option<String>,
-    tables: Vec<String>,
 ) -> PyResult<Simulation> {
     let tables = tables.iter().map(|name| table(name)).collect::<PyResult<Vec<_>>>()?;
     let analysis = tap.map(|tap| (tap, Options { tables, ..Options::default() }));
@@ -155,6 +155,7 @@ struct CaseSettings {
     series: String,
     frequencies_hz: Vec<f64>,
     recovery: String,
+    reno_rules: String,
     rate_bps: u64,
     delay_ns: i64,
     buffer_packets: u64,
@@ -178,7 +179,13 @@ impl CaseSettings {
             let name = &self.recovery;
             exception(&Error::Usage(format!("no recovery '{name}': there are {names}")))
         })?;
+        let known = RenoRules::ALL.into_iter().find(|rules| rules.name() == self.reno_rules);
+        let reno_rules = known.ok_or_else(|| {
+            let names = RenoRules::ALL.map(RenoRules::name).join(", ");
+            exception(&Error::Usage(format!("no rules '{}': there are {names}", self.reno_rules)))
+        })?;
         let mut tcp = Case::reference_tcp(recovery);
+        tcp.reno_rules = reno_rules;
         tcp.rto.min = Nanos(self.rto_min_ns);
         tcp.rto.max = Nanos(self.rto_max_ns);
         let case = Case {

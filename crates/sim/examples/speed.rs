@@ -1,5 +1,6 @@
 //! How fast the simulator is, in CPU time: the reference case of the adaptivity study, one flow at
-//! 10 Gbit/s, and a thousand worlds side by side.
+//! 10 Gbit/s, and a thousand worlds side by side. Prints one `name value` per line;
+//! `tools/bench_sim.py` puts them into the page on performance.
 //!
 //! `cargo run --release -p tcpwhy-sim --example speed`
 
@@ -24,12 +25,9 @@ fn study() {
         events = case.run().events;
         best = best.min(cpu_s() - begun);
     }
-    println!(
-        "study at 0.4/s: {:.0} simulated s per CPU s, {:.2} M events/s, {:.0} events per s",
-        simulated_s / best,
-        events as f64 / best / 1e6,
-        events as f64 / simulated_s
-    );
+    println!("study_simulated_s_per_cpu_s {:.0}", simulated_s / best);
+    println!("study_events_per_cpu_s {:.0}", events as f64 / best);
+    println!("study_events_per_simulated_s {:.0}", events as f64 / simulated_s);
 }
 
 fn ten_gigabit() {
@@ -37,13 +35,10 @@ fn ten_gigabit() {
     let begun = cpu_s();
     world.simulation.run_until(world.duration);
     let spent = cpu_s() - begun;
-    let (packets, events) = (world.simulation.packets() as f64, world.simulation.events_seen());
-    println!(
-        "10 Gbit/s: {:.2} CPU s per simulated s, {:.2} M packets/s, {:.2} M events/s",
-        spent / world.duration.as_secs_f64(),
-        packets / spent / 1e6,
-        events as f64 / spent / 1e6
-    );
+    let (packets, events) = (world.simulation.packets(), world.simulation.events_seen());
+    println!("ten_gigabit_cpu_s_per_simulated_s {:.2}", spent / world.duration.as_secs_f64());
+    println!("ten_gigabit_packets_per_cpu_s {:.0}", packets as f64 / spent);
+    println!("ten_gigabit_events_per_cpu_s {:.0}", events as f64 / spent);
 }
 
 fn side_by_side() {
@@ -58,7 +53,7 @@ fn side_by_side() {
         }
     }
     let spent = cpu_s() - begun;
-    println!("1000 worlds at 10 Mbit/s with 3 taps: {:.0} simulated s per CPU s", 5000.0 / spent);
+    println!("side_by_side_simulated_s_per_cpu_s {:.0}", 5000.0 / spent);
 }
 
 fn scenario(name: &str) -> Scenario {

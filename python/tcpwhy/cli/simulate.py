@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import click
 
@@ -75,7 +76,7 @@ def command(
     outputs: tuple[str, ...],
     workers: int | None,
     tap: str | None,
-    **options: object,
+    **options: Any,
 ) -> int:
     """Simulate scenarios: captures, the truth about every sender, drops and queues.
 
@@ -93,7 +94,7 @@ def command(
     # A fault in a scenario must not cost the results of an earlier run: outputs are opened later.
     wanted = [_wanted(target, tables, format, tap is not None) for target in targets]
     union = dict.fromkeys(table for chosen in wanted for table in chosen)
-    runs = [simulate(path, table=union, tap=tap, **options) for path in paths]  # type: ignore[arg-type]
+    runs = [simulate(path, table=union, tap=tap, **options) for path in paths]
     sinks: list[list[Sink]] = []
     try:
         for path in paths:

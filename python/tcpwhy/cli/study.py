@@ -27,6 +27,7 @@ def command() -> None:
 
 _SETTINGS = [
     ("recovery", click.Choice(["tahoe", "reno", "newreno", "sack", "rack"]), "Version of TCP."),
+    ("reno-rules", click.Choice(["ns3", "rfc5681"]), "How recovery without SACK counts."),
     ("rate-bps", click.IntRange(min=1000), "Rate of every link in bit/s."),
     ("delay", DURATION, "Propagation delay of every link."),
     ("buffer-packets", click.IntRange(min=1), "Packets that may wait in front of every link."),

@@ -41,6 +41,9 @@ class Adaptivity(Result):
         """Say how far the sweep is; from any thread."""
         return Swept(*self._stream.progress())
 
+    def _has_read_nothing(self) -> bool:
+        return False
+
     def chart(self) -> Any:
         """Give the figure as an Altair chart; needs the extra `plot`."""
         from tcpwhy.study.charts import chart
@@ -76,9 +79,9 @@ def adaptivity(
         points: how many frequencies from 0.05 to 10 per s.
         phases: start phases of the source over which each point is the mean.
         workers: threads; as many as there are cores unless given.
-        settings: what differs from the reference case: recovery, rate_bps, delay_ns,
-            buffer_packets, tcp_packet_bytes, udp_packet_bytes, rto_min_ns, rto_max_ns, phase,
-            jitter_packets, seed, warm_ns, duration_ns, step_ns.
+        settings: what differs from the reference case: recovery, reno_rules (ns3 or
+            rfc5681), rate_bps, delay_ns, buffer_packets, tcp_packet_bytes, udp_packet_bytes,
+            rto_min_ns, rto_max_ns, phase, jitter_packets, seed, warm_ns, duration_ns, step_ns.
 
     Raises:
         UsageError: for an option that makes no sense.

@@ -14,6 +14,7 @@ Case = dict[str, Any]
 
 REFERENCE: Mapping[str, Any] = {
     "recovery": "reno",
+    "reno_rules": "ns3",
     "rate_bps": 1_000_000,
     "delay_ns": 5_000_000,
     "buffer_packets": 40,

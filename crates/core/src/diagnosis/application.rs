@@ -9,8 +9,8 @@ pub fn is_paced(case: &Case) -> bool {
     if facts.marks > 0 {
         return false;
     }
-    // Beside the sender it is certain which acknowledgement let which segment out; elsewhere a queue
-    // between the two blurs it.
+    // Beside the sender it is certain which acknowledgement let which segment out; elsewhere a
+    // queue between the two blurs it.
     let beside = case.context.position.is_some_and(|position| position < threshold::BESIDE);
     let blurred = match facts.raised {
         Some(_) => facts.is_queued(),

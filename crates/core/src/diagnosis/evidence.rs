@@ -2,18 +2,24 @@
 
 use super::words::{bytes, count, grouped, percent, rate, seconds, time};
 use super::{Case, Cause, Finding};
+use crate::record::Text;
 
 /// One sentence with the numbers behind a finding.
-pub fn sentence(case: &Case, finding: &Finding) -> String {
+pub fn sentence(case: &Case, finding: &Finding) -> Text {
+    if case.facts.span_s <= 0.0 {
+        // Most flows of a link.
+        return Text::Borrowed("sent all it had at once and waited for nothing");
+    }
     if let Some(rival) = finding.rival {
         return format!(
             "{}; nearly as much speaks for {}: {}",
             of_cause(case, finding.cause, finding),
             rival.name(),
             of_cause(case, rival, finding)
-        );
+        )
+        .into();
     }
-    of_cause(case, finding.cause, finding)
+    of_cause(case, finding.cause, finding).into()
 }
 
 fn of_cause(case: &Case, cause: Cause, finding: &Finding) -> String {
@@ -40,10 +46,6 @@ fn of_cause(case: &Case, cause: Cause, finding: &Finding) -> String {
 
 fn application(case: &Case, cause: Cause, finding: &Finding) -> Vec<String> {
     let facts = &case.facts;
-    if facts.span_s <= 0.0 {
-        let sent = format!("sent all it had, {}, in one go", bytes(facts.unique_bytes as f64));
-        return vec![sent, "nothing was waited for".to_owned()];
-    }
     let share = percent(finding.shares.application);
     let first = match cause {
         Cause::ApplicationPaced => {
@@ -159,8 +161,8 @@ fn policer(case: &Case) -> Vec<String> {
             rate(policer.rate_bps)
         ),
         (None, Some(shape)) => format!(
-            "losses follow the load: {} of the segments lost, {:.2} times the mean flight when they \
-             were sent, gaps between them varying by {:.1}",
+            "losses follow the load: {} of the segments lost, {:.2} times the mean flight when \
+             they were sent, gaps between them varying by {:.1}",
             percent(shape.ratio),
             shape.flight,
             shape.variation

@@ -1,8 +1,8 @@
 //! The facts of a stretch as ratios: what every test of the diagnosis looks at.
 
 use super::threshold;
-use crate::flow::clock::Holder;
-use crate::flow::signs::Moments;
+use crate::flow::clock::{Holder, Times};
+use crate::flow::signs::Signs;
 use crate::flow::sums::Sums;
 use crate::units::Nanos;
 
@@ -68,8 +68,6 @@ pub struct Facts {
     pub losses_queued: Option<f64>,
     /// Share of the loss episodes after round-trip times above the mean.
     pub losses_high: Option<f64>,
-    /// Variation of the flight at loss episodes.
-    pub loss_flight_variation: Option<f64>,
     /// Marks and echoes of ECN.
     pub marks: u32,
     /// Rounds.
@@ -108,8 +106,6 @@ pub struct Facts {
     pub smalls: f64,
     /// Typical pause in s, weighted by time.
     pub pause_s: Option<f64>,
-    /// Variation of pauses.
-    pub pause_variation: Option<f64>,
     /// Share of the pauses that ended with a question of the other side.
     pub answers: f64,
     /// Times the window closed.
@@ -123,88 +119,91 @@ pub struct Facts {
 impl Facts {
     /// The facts of `sums`.
     pub fn of(sums: &Sums, context: &Context) -> Facts {
-        let signs = &sums.signs;
-        let total = signs.times.total() as f64;
-        let share = |holder| if total > 0.0 { signs.times.of(holder) as f64 / total } else { 0.0 };
-        let part = |a: u32, b: u32| if b > 0 { f64::from(a) / f64::from(b) } else { 0.0 };
-        let some = |a: u32, b: u32| (b > 0).then(|| f64::from(a) / f64::from(b));
-        let lost = sums.retransmitted_bytes.saturating_sub(sums.spurious_bytes);
-        let mean = Moments::mean;
-        let queued_rate_bps = mean(&signs.queued_rates);
-        let mss = f64::from(context.mss_bytes.max(1));
-        let on_wire = (mss + f64::from(context.headers_bytes)) / mss;
-        Facts {
-            span_s: total / 1e9,
-            idle: share(Holder::Idle),
-            dry: share(Holder::Dry),
-            unused: share(Holder::Unused),
-            receiver: share(Holder::Receiver),
-            network: share(Holder::Network),
-            recovery: share(Holder::Recovery),
-            raised: some(signs.rtt_raised, signs.rtt_samples),
-            inflation: context
-                .rtt_min
-                .filter(|least| least.0 > 0 && signs.rtt_samples > 0)
-                .map(|least| signs.rtt_sum as f64 / f64::from(signs.rtt_samples) / least.0 as f64),
+        let none = Signs::default();
+        let signs = sums.signs.as_deref().unwrap_or(&none);
+        let mut facts = Facts {
             packets: sums.data_packets,
             unique_bytes: sums.unique_bytes,
             losses: sums.loss_events,
-            loss_ratio: if sums.payload_bytes > 0 {
-                lost as f64 / sums.payload_bytes as f64
-            } else {
-                0.0
-            },
-            genuine: match sums.retransmitted_bytes {
-                0 => 1.0,
-                again => lost as f64 / again as f64,
-            },
-            queued_rates: signs.queued_rates.count,
-            losses_queued: some(signs.losses_queued, signs.losses_timed),
-            losses_high: some(signs.losses_high, signs.losses_timed),
-            loss_flight_variation: signs.loss_flights.variation(),
             marks: signs.ce_marks + signs.ecn_echoes,
             rounds: signs.rounds,
-            flight_variation: signs.flights.variation(),
-            growing: part(signs.rounds_growing, signs.rounds),
-            leaping: part(signs.rounds_leaping, signs.rounds),
-            at_edge: if sums.rwnd_known > 0 {
-                sums.rwnd_limited as f64 / sums.rwnd_known as f64
-            } else {
-                0.0
-            },
-            flight_segments: signs.flight_most as f64 / mss,
-            losses_timed: signs.losses_timed,
-            inferred_fullness: context
-                .inferred_rwnd
-                .filter(|&rwnd| rwnd > 0 && signs.rounds > 0)
-                .map(|rwnd| signs.flight_most as f64 / rwnd as f64),
-            fullness: mean(&signs.flights).zip(sums.rwnd_mean()).map(|(f, w)| f / w),
-            queued: part(signs.rounds_queued, signs.rounds),
-            queued_rate_bps,
-            queued_rate_variation: signs.queued_rates.variation(),
-            utilisation: queued_rate_bps
-                .zip(context.capacity_bps)
-                .map(|(rate, capacity)| rate * on_wire / capacity),
-            load: context
-                .capacity_bps
-                .filter(|_| total > 0.0)
-                .map(|capacity| sums.payload_bytes as f64 * 8e9 / total * on_wire / capacity),
-            filling: context.mss_option.filter(|_| signs.segments > 0).map(|most| {
-                let new = sums.unique_bytes as f64 / sums.data_packets.max(1) as f64;
-                new / f64::from(most)
-            }),
-            pushes: part(signs.pushes, signs.segments),
-            smalls: part(signs.smalls, signs.segments),
-            pause_s: signs.pauses.weighted_mean().map(|ns| ns / 1e9),
-            pause_variation: signs.pauses.variation(),
-            answers: part(signs.answers, signs.pauses.count),
             closures: signs.closures,
             timeouts: signs.timeouts,
-            window_sway: sums
-                .rwnd_min
-                .zip(sums.rwnd_mean())
-                .map(|(least, mean)| least as f64 / mean),
+            ..Facts::default()
+        };
+        facts.take_times(&signs.times);
+        facts.take_queue(signs, context);
+        facts.take_losses(sums, signs);
+        facts.take_flight(sums, signs, context);
+        facts.take_writes(sums, signs, context);
+        facts.take_load(sums, context);
+        facts
+    }
+
+    fn take_times(&mut self, times: &Times) {
+        let total = times.total() as f64;
+        let share = |holder| if total > 0.0 { times.of(holder) as f64 / total } else { 0.0 };
+        self.span_s = total / 1e9;
+        self.idle = share(Holder::Idle);
+        self.dry = share(Holder::Dry);
+        self.unused = share(Holder::Unused);
+        self.receiver = share(Holder::Receiver);
+        self.network = share(Holder::Network);
+        self.recovery = share(Holder::Recovery);
+    }
+
+    fn take_queue(&mut self, signs: &Signs, context: &Context) {
+        self.raised = ratio(signs.rtt_raised, signs.rtt_samples);
+        let mean = ratio_f64(signs.rtt_sum as f64, signs.rtt_samples);
+        let least = context.rtt_min.filter(|least| least.0 > 0);
+        self.inflation = mean.zip(least).map(|(mean, least)| mean / least.0 as f64);
+        self.queued = ratio(signs.rounds_queued, signs.rounds).unwrap_or(0.0);
+        self.queued_rates = signs.queued_rates.count;
+        self.queued_rate_bps = signs.queued_rates.mean();
+        self.queued_rate_variation = signs.queued_rates.variation();
+        let rate = self.queued_rate_bps.zip(context.capacity_bps);
+        self.utilisation = rate.map(|(rate, capacity)| rate * context.on_wire() / capacity);
+    }
+
+    fn take_losses(&mut self, sums: &Sums, signs: &Signs) {
+        let lost = sums.retransmitted_bytes.saturating_sub(sums.spurious_bytes);
+        let part = |a: u64, b: u64, or| if b > 0 { a as f64 / b as f64 } else { or };
+        self.loss_ratio = part(lost, sums.payload_bytes, 0.0);
+        self.genuine = part(lost, sums.retransmitted_bytes, 1.0);
+        self.losses_timed = signs.losses_timed;
+        self.losses_queued = ratio(signs.losses_queued, signs.losses_timed);
+        self.losses_high = ratio(signs.losses_high, signs.losses_timed);
+    }
+
+    fn take_flight(&mut self, sums: &Sums, signs: &Signs, context: &Context) {
+        let most = signs.flight_most as f64;
+        self.flight_variation = signs.flights.variation();
+        self.growing = ratio(signs.rounds_growing, signs.rounds).unwrap_or(0.0);
+        self.leaping = ratio(signs.rounds_leaping, signs.rounds).unwrap_or(0.0);
+        self.flight_segments = most / f64::from(context.mss_bytes.max(1));
+        self.fullness = signs.flights.mean().zip(sums.rwnd_mean()).map(|(f, w)| f / w);
+        if sums.rwnd_known > 0 {
+            self.at_edge = sums.rwnd_limited as f64 / sums.rwnd_known as f64;
         }
+        let inferred = context.inferred_rwnd.filter(|&rwnd| rwnd > 0 && signs.rounds > 0);
+        self.inferred_fullness = inferred.map(|rwnd| most / rwnd as f64);
+        self.window_sway = sums.rwnd_min.zip(sums.rwnd_mean()).map(|(w, mean)| w as f64 / mean);
+    }
+
+    fn take_writes(&mut self, sums: &Sums, signs: &Signs, context: &Context) {
+        self.pushes = ratio(signs.pushes, signs.segments).unwrap_or(0.0);
+        self.smalls = ratio(signs.smalls, signs.segments).unwrap_or(0.0);
+        self.pause_s = signs.pauses.weighted_mean().map(|ns| ns / 1e9);
+        self.answers = ratio(signs.answers, signs.pauses.count).unwrap_or(0.0);
+        let most = context.mss_option.filter(|_| signs.segments > 0);
+        let mean = sums.unique_bytes as f64 / sums.data_packets.max(1) as f64;
+        self.filling = most.map(|most| mean / f64::from(most));
+    }
+
+    fn take_load(&mut self, sums: &Sums, context: &Context) {
+        let capacity = context.capacity_bps.filter(|_| self.span_s > 0.0);
+        let sent_bps = sums.payload_bytes as f64 * 8.0 * context.on_wire() / self.span_s;
+        self.load = capacity.map(|capacity| sent_bps / capacity);
     }
 
     /// Goodput over the time accounted for, in bit/s.
@@ -224,4 +223,19 @@ impl Facts {
     pub fn is_queued(&self) -> bool {
         self.queued >= threshold::QUEUED || self.raised.unwrap_or(0.0) >= threshold::RAISED
     }
+}
+
+impl Context {
+    /// IP bytes for each byte of payload in full segments.
+    fn on_wire(&self) -> f64 {
+        1.0 + f64::from(self.headers_bytes) / f64::from(self.mss_bytes.max(1))
+    }
+}
+
+fn ratio(a: u32, b: u32) -> Option<f64> {
+    ratio_f64(f64::from(a), b)
+}
+
+fn ratio_f64(a: f64, b: u32) -> Option<f64> {
+    (b > 0).then(|| a / f64::from(b))
 }

@@ -4,6 +4,7 @@ use super::headroom::Headroom;
 use super::words::{bytes, rate, time};
 use super::{Case, Cause};
 use crate::model::window::Window;
+use crate::record::Text;
 use std::net::IpAddr;
 
 /// Advice for a half from `src` to `dst`.
@@ -13,13 +14,15 @@ pub fn advice(
     headroom: Option<&Headroom>,
     src: IpAddr,
     dst: IpAddr,
-) -> String {
+) -> Text {
     let capacity = case.context.capacity_bps;
-    match cause {
-        Cause::ApplicationIdle => format!(
-            "nothing in the network: let the application on {src} send sooner (requests ahead of \
-             time, data ready when the connection is)"
-        ),
+    let text = match cause {
+        Cause::ApplicationIdle => {
+            return Text::Borrowed(
+                "nothing in the network: let the sending application send sooner (requests ahead \
+                 of time, data ready when the connection is)",
+            );
+        }
         Cause::ApplicationPaced => format!(
             "raise the rate at which the application on {src} writes, or its pacing limit \
              (SO_MAX_PACING_RATE)"
@@ -51,21 +54,8 @@ pub fn advice(
             )
         }
         Cause::UnsharedQueue | Cause::UnsharedLoss => unshared(case, capacity),
-        Cause::SharedLoss | Cause::SharedQueue | Cause::SharedEcn => format!(
-            "others use the same link{}: more capacity, or a fair queue (fq_codel, CAKE) there",
-            capacity.map_or(String::new(), |bps| format!(" of {}", rate(bps)))
-        ),
-        Cause::Policer => match case.policer {
-            Some(policer) => format!(
-                "ask for a higher contract than {}, or shape to it on {src} (pacing) so that \
-                 nothing is dropped",
-                rate(policer.rate_bps)
-            ),
-            None => format!(
-                "find who polices the path and ask for a higher contract, or shape to its rate on \
-                 {src} (pacing)"
-            ),
-        },
+        Cause::SharedLoss | Cause::SharedQueue | Cause::SharedEcn => shared(capacity),
+        Cause::Policer => policer(case, src),
         Cause::RandomLoss => format!(
             "repair the link that loses packets (cable, optics, duplex, radio); until then a \
              controller that ignores such losses on {src} (BBR)"
@@ -79,11 +69,12 @@ pub fn advice(
         }
         Cause::Recovery => match case.facts.genuine < 0.5 {
             true => format!(
-                "the path reorders: RACK and DSACK on both ends keep {src} from taking that for loss"
+                "the path reorders: RACK and DSACK on both ends keep {src} from seeing loss in it"
             ),
             false => format!("SACK and RACK-TLP on both ends, so that {src} repairs losses sooner"),
         },
-    }
+    };
+    text.into()
 }
 
 /// The window that the predicted rate needs, and the buffer for it: the kernel keeps `overhead`
@@ -99,6 +90,19 @@ fn window(case: &Case, headroom: Option<&Headroom>, overhead: f64) -> String {
         time(rtt),
         rate(headroom.bps),
         bytes(need)
+    )
+}
+
+fn shared(capacity: Option<f64>) -> String {
+    let link = capacity.map_or(String::new(), |bps| format!(" of {}", rate(bps)));
+    format!("others use the same link{link}: more capacity, or a fair queue (fq_codel, CAKE) there")
+}
+
+fn policer(case: &Case, src: IpAddr) -> String {
+    let rate = case.policer.map_or("its rate".to_owned(), |policer| rate(policer.rate_bps));
+    format!(
+        "ask whoever polices the path for a higher contract than {rate}, or shape to it on {src} \
+         (pacing) so that nothing is dropped"
     )
 }
 

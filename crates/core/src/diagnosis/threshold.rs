@@ -67,7 +67,8 @@ pub const DRY: f64 = 0.03;
 pub const PUSHED: f64 = 4.0;
 /// Share of the time without data from which unused room is the application's even beside a queue.
 pub const WITHOUT_DATA: f64 = 0.2;
-/// Load below which the repair of a loss crawls: one segment a round trip (NewReno) or after timers.
+/// Load below which the repair of a loss crawls: one segment a round trip (NewReno) or after
+/// timers.
 pub const CRAWL: f64 = 0.15;
 /// Lead of a share over the next below which both count as the limit.
 pub const CLEAR_LEAD: f64 = 0.04;

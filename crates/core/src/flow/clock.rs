@@ -110,10 +110,10 @@ impl Clock {
 
     /// Something is sent at `ts`. Gives the pieces since the last send.
     #[inline]
-    pub fn sent(&mut self, ts: Nanos) -> ([Piece; PIECES], usize) {
+    pub fn sent(&mut self, ts: Nanos) -> &mut [Piece] {
         self.mark = Some(self.mark.map_or(ts, |mark| mark.max(ts)));
         let len = std::mem::take(&mut self.len);
-        (self.pieces, usize::from(len))
+        &mut self.pieces[..usize::from(len)]
     }
 }
 
@@ -121,7 +121,7 @@ impl Clock {
 /// what pacing by the millisecond is far above.
 const LEAST_UNUSED: Nanos = Nanos(150_000);
 /// Pieces of one gap that are told apart.
-pub const PIECES: usize = 6;
+const PIECES: usize = 4;
 const HOLDERS: usize = 6;
 
 #[cfg(test)]
@@ -138,9 +138,8 @@ mod tests {
         clock.charge(Holder::Receiver, ms(9));
         clock.charge(Holder::Receiver, ms(12));
         clock.charge(Holder::Unused, ms(12) + Nanos(1000));
-        let (pieces, len) = clock.sent(ms(13));
         let seen: Vec<_> =
-            pieces[..len].iter().map(|piece| (piece.holder, piece.start, piece.end)).collect();
+            clock.sent(ms(13)).iter().map(|piece| (piece.holder, piece.start, piece.end)).collect();
         let end = ms(12) + Nanos(1000);
         assert_eq!(
             seen,

@@ -1,21 +1,24 @@
 //! One direction of a flow, named by its data sender: facts, one segment at a time.
 
+mod answer;
+mod time;
+mod witness;
+
 use super::capacity::{Capacity, Collector, Stream};
-use super::clock::{Holder, Piece};
+use super::clock::Holder;
 use super::delay::{Rtt, Tau, is_near_sender};
 use super::delivery::Delivery;
 use super::entry::Entry;
 use super::lasting::Lasting;
-use super::ledger::{Acked, Filed, Kind, Ledger, Path};
-use super::losses::{Pattern, Shape};
+use super::ledger::{Filed, Kind, Ledger, Path};
+use super::losses::Pattern;
 use super::mss::Mss;
-use super::period::{Before, Isolate, Step};
-use super::policer::{Policer, Trace};
+use super::period::{Isolate, Step};
+use super::policer::Trace;
 use super::rounds::Rounds;
 use super::scale::ScaleEvidence;
 use super::seed::SeedCount;
-use super::signs::is_queued;
-use super::stretch::{Now, Stretch};
+use super::stretch::Stretch;
 use super::view::{Known, SenderView};
 use crate::diagnosis::tally::Tally;
 use crate::units::{Nanos, Seq, Unwrap};
@@ -34,8 +37,8 @@ pub struct Half {
     pub stretch: Option<Box<Stretch>>,
     /// Shift of the receiver's window; `None` while it is unknown.
     pub window_scale: Option<u8>,
-    /// What it was limited by so far.
-    pub tally: Tally,
+    /// What it was limited by so far; made with the first interval.
+    pub tally: Option<Box<Tally>>,
     /// The published prototype's count of retransmissions.
     pub seed: SeedCount,
     unwrap: Option<Unwrap>,
@@ -51,21 +54,29 @@ pub struct Half {
     edge: Option<u64>,
     free: Lasting,
     drained: Lasting,
-    scale_evidence: ScaleEvidence,
+    /// Made while the scale of the receiver's window is unknown.
+    scale_evidence: Option<Box<ScaleEvidence>>,
     /// End of the last small segment, and what was acknowledged at the last one.
     small_end: u64,
     una_before: u64,
     /// The last segment left with nothing else in flight.
     alone: bool,
     rounds: Rounds,
-    trace: Option<Box<Trace>>,
-    losses: Pattern,
+    /// Made with the first loss.
+    history: Option<Box<LossHistory>>,
     flight_mean: f32,
     /// Smoothed round-trip time of the samples that hold the queue.
     queue_mean: Option<Nanos>,
     rtt_newest: [Option<Nanos>; 2],
     /// The other side sent data since this one last did.
     asked: bool,
+}
+
+/// What was sent and lost since the first loss.
+#[derive(Debug, Default)]
+struct LossHistory {
+    trace: Trace,
+    pattern: Pattern,
 }
 
 /// Counts of a half from its begin to its end.
@@ -207,167 +218,6 @@ impl Half {
         self.stretch.as_mut().expect("made with the first payload")
     }
 
-    /// Whether a segment had waited for an acknowledgement because it, or one before it, is small
-    /// (RFC 9293 section 3.7.4, Nagle): there was no more than it to send. Linux waits for the small
-    /// segment before (Minshall), others for all data; and a lone segment a round is no window.
-    fn was_nagled(&mut self, small: bool, start: u64, known: Option<Known>) -> bool {
-        let Some(known) = known else { return false };
-        let una_before = std::mem::replace(&mut self.una_before, known.una);
-        let next = self.ledger.next();
-        let released = |end: u64| una_before < end && known.una >= end;
-        let nagled = match small {
-            true => released(self.small_end) || known.una >= start,
-            false => known.una >= start && self.alone,
-        };
-        self.alone = known.una >= start;
-        if small {
-            self.small_end = next;
-        }
-        nagled
-    }
-
-    /// Takes the time since the last send, and what Isolate made of it.
-    /// `waited` is who held back a segment that waited for what it shows by its coming.
-    fn pass(&mut self, step: Step, ts: Nanos, waited: Option<Holder>, around: &Around) {
-        let mut pieces = self.view.take_times(ts);
-        match waited {
-            Some(Holder::Dry) => {
-                let held = pieces.0.iter_mut().filter(|piece| piece.holder == Holder::Network);
-                held.for_each(|piece| piece.holder = Holder::Dry);
-            }
-            Some(holder) => pieces.0.iter_mut().for_each(|piece| piece.holder = holder),
-            None => {}
-        }
-        let data_packets = self.totals.data_packets;
-        let now = Now { ts, interval: around.interval, data_packets };
-        self.stretch_mut().pass(step, &now, &pieces);
-        let pause: i64 = pieces.0[..pieces.1].iter().map(Piece::pause_ns).sum();
-        if pause > 0 {
-            let answers = std::mem::take(&mut self.asked);
-            self.stretch_mut().late().sums.signs.pause(pause as u64, answers);
-        }
-        if !matches!(step, Step::Stay | Step::Transfer { .. }) {
-            self.last_new = None;
-            self.capacity.iter_mut().for_each(|capacity| capacity.interrupt());
-        }
-    }
-
-    /// Signs that a data segment shows.
-    fn gather_signs(
-        &mut self,
-        entry: &Entry,
-        filed: &Filed,
-        small: bool,
-        known: Option<Known>,
-        (start, flight_before): (u64, u16),
-    ) {
-        let next = self.ledger.next();
-        let flight = known.map(|known| next.saturating_sub(known.una));
-        let repairing = self.ledger.recovery_point().is_some();
-        let ended = known.and_then(|known| self.rounds.sent(entry.ts, known.una, next, repairing));
-        let (floor, mss) = (self.rtt.min, self.mss.value());
-        let newest = self.rtt_lately();
-        self.trace(entry, filed, start, flight_before);
-        let mean = self.queue_mean;
-        let signs = &mut self.stretch_mut().late().sums.signs;
-        signs.ce_marks += u32::from(entry.ecn() == CONGESTION_EXPERIENCED);
-        signs.timeouts += u32::from(filed.rto_event);
-        if filed.kind == Kind::New {
-            signs.segments += 1;
-            signs.smalls += u32::from(small);
-            signs.pushes += u32::from(entry.has(flags::PSH));
-        }
-        if let Some(round) = ended {
-            signs.round(&round, floor, mss);
-        }
-        if filed.loss_event
-            && let (Some(floor), Some(mean), Some(flight)) = (floor, mean, flight)
-        {
-            signs.loss(flight, newest, floor, mean);
-        }
-    }
-
-    /// Keeps the curves of the policer test, from the first loss on and anew after every pause
-    /// that fills a bucket.
-    fn trace(&mut self, entry: &Entry, filed: &Filed, start: u64, flight: u16) {
-        let lately = self.rtt_lately();
-        let queued = lately.zip(self.rtt.min).is_some_and(|(rtt, floor)| is_queued(rtt, floor));
-        let high = lately.zip(self.queue_mean).is_some_and(|(rtt, mean)| rtt > mean);
-        let trace = match &mut self.trace {
-            Some(trace) => trace,
-            None if filed.loss_event => self.trace.insert(Box::default()),
-            None => return,
-        };
-        trace.sent(entry.ts, entry.payload_len);
-        if filed.kind == Kind::New {
-            self.losses.sent(flight, self.ledger.recovery_point().is_some());
-        }
-        if let Some(lost) = filed.lost_at {
-            trace.lost(lost, filed.seen_bytes, queued);
-            if let Some(flight) = filed.lost_flight.filter(|_| !queued) {
-                self.losses.lost(start, flight, high, self.mss.value());
-            }
-        }
-    }
-
-    /// Flight size against its mean over the last hundred segments or so, in 256ths: what was in
-    /// flight when a segment was sent is compared with its own time, since flows change.
-    fn relative_flight(&mut self, known: Option<Known>) -> u16 {
-        let Some(known) = known else { return 0 };
-        let flight = self.ledger.next().saturating_sub(known.una) as f32;
-        self.flight_mean += (flight - self.flight_mean) / 64.0;
-        (flight * 256.0 / self.flight_mean.max(1.0)) as u16
-    }
-
-    /// How the losses lie that no queue explains.
-    pub fn loss_shape(&self) -> Option<Shape> {
-        self.losses.shape()
-    }
-
-    /// The lesser of the last two round-trip samples: one alone may be an accident.
-    fn rtt_lately(&self) -> Option<Nanos> {
-        match self.rtt_newest {
-            [Some(a), Some(b)] => Some(a.min(b)),
-            [a, _] => a,
-        }
-    }
-
-    /// The policer that the losses so far show.
-    pub fn policer(&mut self) -> Option<Policer> {
-        let rtt = self.rtt.srtt?;
-        self.trace.as_mut()?.verdict(rtt)
-    }
-
-    /// How many full packets a segment stands for, and whether a small one is among them. What the
-    /// end of the receiver's window cut short is no sign of the application.
-    #[inline(always)]
-    fn packets(&self, len: u32, start: u64, known: Option<Known>) -> (u32, bool) {
-        let (full, small) = self.mss.split(len);
-        let mss = u64::from(self.mss.value());
-        let left = known.and_then(|known| known.edge).map(|edge| edge.saturating_sub(start));
-        let cut = small && left.is_some_and(|left| left < u64::from(full + 1) * mss);
-        if cut { (full + 1, false) } else { (full, small) }
-    }
-
-    /// What the sender could have done before this segment, for Isolate.
-    #[inline(always)]
-    fn before(&self, ts: Nanos) -> Before {
-        let idle = self.rtt.srtt.unwrap_or(Nanos::from_millis(100)).max(SHORTEST_IDLE);
-        Before { free: self.free.until(ts), drained: self.drained.until(ts), idle }
-    }
-
-    /// Notes from when on nothing has held the sender back: room in the window for a full segment
-    /// and no loss being repaired; and from when on it had nothing in flight besides. `at` is the
-    /// sender's time, as far as it can be told.
-    #[inline(always)]
-    fn note_freedom(&mut self, at: Nanos) {
-        let next = self.ledger.next();
-        let room = self.edge.is_none_or(|edge| edge >= next + u64::from(self.mss.value()));
-        let free = room && !self.window_closed && self.ledger.recovery().is_none();
-        self.free.note(free, at);
-        self.drained.note(free && self.ledger.una() >= next, at);
-    }
-
     #[inline(always)]
     fn count(&mut self, entry: &Entry, filed: &Filed, packets: u32) {
         let totals = &mut self.totals;
@@ -473,141 +323,6 @@ impl Half {
         }
     }
 
-    /// SACK blocks of the other side in wide numbers. Blocks that point nowhere are left out.
-    pub fn widen<'a>(
-        &self,
-        sack: &[(Seq, Seq)],
-        wide: &'a mut [(u64, u64); 4],
-    ) -> &'a [(u64, u64)] {
-        let Some(unwrap) = &self.unwrap else { return &[] };
-        let mut count = 0;
-        for &(left, right) in sack.iter().take(4) {
-            let block = (unwrap.peek(left), unwrap.peek(right));
-            if block.0 < block.1 && block.1.abs_diff(self.ledger.una()) < FARTHEST {
-                wide[count] = block;
-                count += 1;
-            }
-        }
-        &wide[..count]
-    }
-
-    /// Files an acknowledgement of this half's data.
-    #[inline(always)]
-    pub fn ack(&mut self, entry: &Entry, sack: &[(u64, u64)], around: &Around) -> Acked {
-        let Some(unwrap) = &self.unwrap else { return Acked::default() };
-        let ack = unwrap.peek(entry.ack);
-        if ack.abs_diff(self.ledger.una()) > FARTHEST {
-            self.totals.out_of_window += 1;
-            return Acked::default();
-        }
-        let acked = self.ledger.ack(ack, entry, sack, around.receiver.least());
-        self.totals.duplicate_acks += u64::from(acked.duplicate);
-        self.totals.missed_bytes += acked.missed_bytes;
-        if acked.spurious_bytes > 0 {
-            self.totals.spurious_bytes += acked.spurious_bytes;
-            if let Some(stretch) = &mut self.stretch {
-                stretch.late().sums.spurious_bytes += acked.spurious_bytes;
-            }
-        }
-        if acked.bytes > 0 {
-            self.delivery.acked(entry.ts, acked.bytes, self.rtt.srtt);
-        }
-        self.window(entry, ack, around);
-        self.capacity_from_ack(entry, &acked, sack);
-        self.asked |= entry.payload_len > 0;
-        acked
-    }
-
-    /// The window that comes with an acknowledgement.
-    #[inline(always)]
-    fn window(&mut self, entry: &Entry, ack: u64, around: &Around) {
-        let syn = entry.has(flags::SYN);
-        let scale = if syn { Some(0) } else { self.window_scale };
-        let rwnd = scale.map(|scale| u64::from(entry.window_raw) << scale);
-        let closed = entry.window_raw == 0 && !syn;
-        if closed && !self.window_closed && ack >= self.ledger.una() {
-            self.totals.zero_window_events += 1;
-            self.stretch.iter_mut().for_each(|s| s.late().sums.signs.closures += 1);
-        }
-        if entry.has(flags::ECE) && !syn {
-            self.stretch.iter_mut().for_each(|s| s.late().sums.signs.ecn_echoes += 1);
-        }
-        if ack >= self.ledger.una() {
-            self.window_closed = closed;
-        }
-        match rwnd {
-            Some(rwnd) => raise(&mut self.totals.rwnd_max, rwnd),
-            None => {
-                let flight = self.ledger.next().saturating_sub(ack);
-                self.scale_evidence.add(flight, entry.window_raw);
-            }
-        }
-        let tau = around.sender.recent().unwrap_or_default();
-        self.view.acknowledgement(entry, ack, rwnd, tau);
-        if ack >= self.ledger.una() {
-            self.edge = rwnd.map(|rwnd| ack + rwnd);
-            self.note_freedom(entry.ts + tau);
-        }
-    }
-
-    #[inline(always)]
-    fn capacity_from_ack(&mut self, entry: &Entry, acked: &Acked, sack: &[(u64, u64)]) {
-        let Some(collector) = &mut self.capacity else { return };
-        if collector.stream() != Some(Stream::Acks) {
-            return;
-        }
-        if acked.bytes == 0 {
-            // A window update or a duplicate: not clocked by data that left the link.
-            if acked.duplicate || !sack.is_empty() {
-                collector.interrupt();
-            }
-            return;
-        }
-        let mss = u64::from(self.mss.value());
-        let bytes = acked.bytes + acked.bytes.div_ceil(mss) * u64::from(self.headers_len);
-        let repairing = self.ledger.recovery().is_some() || !sack.is_empty();
-        let bytes = bytes.min(u64::from(u32::MAX)) as u32;
-        collector.packet(entry.ts, bytes, acked.bytes >= mss && !repairing);
-    }
-
-    /// A round-trip sample: the receiver's delay, and the sender's as known now. `queues` tells
-    /// whether the delay that was measured holds the queue of the path, as far as that is known:
-    /// whether the receiver is the farther end.
-    #[inline(always)]
-    pub fn round_trip(&mut self, rtt: Nanos, queues: bool) {
-        self.rtt.sample(rtt);
-        if let Some(stretch) = &mut self.stretch {
-            let sums = &mut stretch.late().sums;
-            sums.rtt_samples += 1;
-            sums.rtt_sum_ns += rtt.0 as u64;
-        }
-        if queues {
-            self.queueing(rtt);
-        }
-    }
-
-    /// A data segment echoes an acknowledgement that passed `tau` ago, which makes a round-trip
-    /// time of `rtt`: near the receiver it is this that shows the queue. The sender may have waited
-    /// for data, but no longer than since it last sent some.
-    pub fn echo(&mut self, ts: Nanos, tau: Nanos, rtt: Nanos) {
-        let Some(last) = self.totals.last_data else { return };
-        let waited = ts.since(last);
-        if tau.0 * 2 > rtt.0 && waited.0 * 4 < tau.0 {
-            self.queueing(rtt - waited);
-        }
-    }
-
-    fn queueing(&mut self, rtt: Nanos) {
-        self.rtt_newest = [Some(rtt), self.rtt_newest[0]];
-        self.rounds.round_trip(rtt);
-        let mean = self.queue_mean.get_or_insert(rtt);
-        *mean = Nanos(mean.0 + (rtt.0 - mean.0) / 32);
-        let floor = self.rtt.min.unwrap_or(rtt);
-        if let Some(stretch) = &mut self.stretch {
-            stretch.late().sums.signs.round_trip(rtt, floor);
-        }
-    }
-
     /// A FIN takes a sequence number that no payload fills.
     pub fn fin(&mut self, entry: &Entry) {
         if let Some(unwrap) = &self.unwrap {
@@ -626,7 +341,9 @@ impl Half {
     pub fn is_copy(&self, entry: &Entry) -> bool {
         let Some(unwrap) = &self.unwrap else { return false };
         let start = unwrap.peek(entry.seq + u32::from(entry.has(flags::SYN)));
-        entry.ip_id != 0 && start < self.ledger.next() && self.ledger.is_copy(start, entry)
+        entry.ip_id != 0
+            && start < self.ledger.next()
+            && self.ledger.is_copy(start, entry, self.rtt.min)
     }
 
     /// Whether a segment without payload is a keep-alive: one below the next byte.
@@ -649,14 +366,14 @@ impl Half {
 
     /// The window scale that the flight sizes imply, when the handshake was not seen.
     pub fn inferred_scale(&self) -> Option<u8> {
-        self.scale_evidence.least_scale()
+        self.scale_evidence.as_ref()?.least_scale()
     }
 
     /// The window in bytes that the least scale gives which the flight sizes allow, when the
     /// handshake was not seen.
     pub fn inferred_rwnd(&self) -> Option<u64> {
-        let scale = self.inferred_scale()?;
-        Some(u64::from(self.scale_evidence.raw_most) << scale)
+        let evidence = self.scale_evidence.as_ref()?;
+        Some(u64::from(evidence.raw_most) << evidence.least_scale()?)
     }
 
     /// Ranges and acknowledgements that a bound cut.
@@ -675,12 +392,8 @@ fn raise(most: &mut Option<u64>, value: u64) {
 
 /// Segments of room below which the sender counts as held back by the window (ALGORITHMS 1.2).
 const HEADROOM_SEGMENTS: u64 = 3;
-/// Silence shorter than this is scheduling, whatever the round-trip time.
-const SHORTEST_IDLE: Nanos = Nanos(10_000_000);
 /// Data packets before gaps and capacity samples are kept: most halves never get this far, and what
 /// an initial window shows is slow start.
 const COLLECT_FROM: u64 = 32;
-/// The ECN field of a packet that a queue marked (RFC 3168 section 5).
-const CONGESTION_EXPERIENCED: u8 = 3;
 /// No window reaches further (RFC 7323 section 2.3): such a number is not of this connection.
 const FARTHEST: u64 = 1 << 30;

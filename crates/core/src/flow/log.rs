@@ -6,6 +6,8 @@
 //! miss each; it starts with room for one segment and doubles.
 
 use super::entry::Entry;
+use crate::units::Nanos;
+use crate::wire::Segment;
 
 /// A queue of entries in a block of a [`Pool`]. A log that was never pushed to owns no block.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,15 +56,18 @@ struct Class {
 }
 
 impl Pool {
-    /// Adds an entry to the end of `log`, which must be shorter than [`Log::LONGEST`].
+    /// Adds what a flow keeps of `segment`, at time `ts`, to the end of `log`, which must be
+    /// shorter than [`Log::LONGEST`].
     #[inline]
-    pub fn push(&mut self, log: &mut Log, entry: Entry) {
+    pub fn push(&mut self, log: &mut Log, segment: &Segment, ts: Nanos) {
         if log.len() == log.capacity() {
             self.grow(log);
         }
         let at = log.block as usize + log.len();
-        self.pages[at / PAGE_ENTRIES][at % PAGE_ENTRIES] = entry;
         log.len += 1;
+        // In place: an entry made elsewhere and copied would be read in wider pieces than it was
+        // written, for which the processor waits.
+        self.pages[at / PAGE_ENTRIES][at % PAGE_ENTRIES] = Entry::of(segment, ts);
     }
 
     /// The entries of `log`, in order.
@@ -142,8 +147,9 @@ mod tests {
     use super::*;
     use crate::units::Seq;
 
-    fn entry(number: u32) -> Entry {
-        Entry { seq: Seq(number), ..Entry::default() }
+    fn push(pool: &mut Pool, log: &mut Log, number: u32) {
+        let segment = Segment { seq: Seq(number), ..Segment::default() };
+        pool.push(log, &segment, Nanos(0));
     }
 
     fn numbers(pool: &Pool, log: &Log) -> Vec<u32> {
@@ -156,14 +162,14 @@ mod tests {
         for round in 0..3 {
             let (mut a, mut b) = (Log::default(), Log::default());
             for i in 0..Log::LONGEST as u32 {
-                pool.push(&mut a, entry(i));
-                pool.push(&mut b, entry(100 + i));
+                push(&mut pool, &mut a, i);
+                push(&mut pool, &mut b, 100 + i);
             }
             let expected: Vec<u32> = (0..Log::LONGEST as u32).collect();
             assert_eq!(numbers(&pool, &a), expected, "round {round}");
             assert_eq!(numbers(&pool, &b)[0], 100);
             pool.clear(&mut a);
-            pool.push(&mut a, entry(7));
+            push(&mut pool, &mut a, 7);
             assert_eq!(numbers(&pool, &a), [7]);
             pool.free(&mut a);
             pool.free(&mut b);

@@ -204,8 +204,8 @@ impl Flow {
             if let Some(sender) = self.taus[1 - side].recent() {
                 let receiver = self.taus[side].least().unwrap_or(tau);
                 let sender_least = self.taus[1 - side].least().unwrap_or(sender);
-                // A lone segment's acknowledgement may have waited for the delayed-ACK timer, unless
-                // the next segment had arrived too by then.
+                // A lone segment's acknowledgement may have waited for the delayed-ACK timer,
+                // unless the next segment had arrived too by then.
                 let prompt = acked.bytes >= 2 * u64::from(half.mss.value())
                     || acked.next_sent.is_some_and(|sent| entry.ts.since(sent) >= receiver);
                 let farther = receiver.0 * 2 >= sender_least.0;

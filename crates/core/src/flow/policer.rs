@@ -175,7 +175,7 @@ fn median(values: &[f64]) -> f64 {
 }
 
 /// Points of either curve: enough for a hundred rounds of a few points each.
-const MOST_POINTS: usize = 512;
+const MOST_POINTS: usize = 256;
 /// Losses, and passes, that a fit needs; Flach et al. take 15.
 const FEWEST: usize = 15;
 /// Rounds that the losses must span; Flach et al. ask for losses in three.
@@ -194,8 +194,9 @@ const QUEUED: f64 = 0.20;
 mod tests {
     use super::*;
 
-    /// A window that grows by one segment a round trip of 40 ms and halves on loss, through a bucket
-    /// of `depth` bytes filled at 500,000 bytes/s, or with losses drawn by a generator instead.
+    /// A window that grows by one segment a round trip of 40 ms and halves on loss, through a
+    /// bucket of `depth` bytes filled at 500,000 bytes/s, or with losses drawn by a generator
+    /// instead.
     fn trace(depth: Option<f64>) -> Trace {
         let mut trace = Trace::default();
         let (mut tokens, mut seed, mut window) = (depth.unwrap_or(0.0), 1u64, 10i64);

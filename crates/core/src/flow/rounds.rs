@@ -35,8 +35,8 @@ pub struct Round {
 }
 
 impl Rounds {
-    /// New data up to `next` at `ts`, while everything below `una` was known to have arrived. `repairing`
-    /// tells whether a loss is. Gives the round that ended with it.
+    /// New data up to `next` at `ts`, while everything below `una` was known to have arrived.
+    /// `repairing` tells whether a loss is. Gives the round that ended with it.
     #[inline]
     pub fn sent(&mut self, ts: Nanos, una: u64, next: u64, repairing: bool) -> Option<Round> {
         let mut ended = None;

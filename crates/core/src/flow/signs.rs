@@ -30,8 +30,6 @@ pub struct Signs {
     pub losses_high: u32,
     /// Loss episodes of which the round-trip time before was known.
     pub losses_timed: u32,
-    /// Sums of the flight size at loss episodes.
-    pub loss_flights: Moments,
     /// New data segments with PSH: the send buffer ran empty behind them.
     pub pushes: u32,
     /// New data segments.
@@ -46,10 +44,6 @@ pub struct Signs {
     pub answers: u32,
     /// Times the receiver closed its window.
     pub closures: u32,
-    /// Times the right edge of the window stood still while data was acknowledged.
-    pub edges_still: u32,
-    /// Acknowledgements that moved data and came with a known window.
-    pub edges: u32,
     /// Retransmission timeouts.
     pub timeouts: u32,
     /// Rounds: the time in which a flight is sent and acknowledged.
@@ -135,7 +129,6 @@ impl Signs {
         self.losses_queued += later.losses_queued;
         self.losses_high += later.losses_high;
         self.losses_timed += later.losses_timed;
-        self.loss_flights.merge(&later.loss_flights);
         self.pushes += later.pushes;
         self.segments += later.segments;
         self.smalls += later.smalls;
@@ -143,8 +136,6 @@ impl Signs {
         self.pause_longest = self.pause_longest.max(later.pause_longest);
         self.answers += later.answers;
         self.closures += later.closures;
-        self.edges_still += later.edges_still;
-        self.edges += later.edges;
         self.timeouts += later.timeouts;
         self.rounds += later.rounds;
         self.flights.merge(&later.flights);
@@ -194,10 +185,9 @@ impl Signs {
         }
     }
 
-    /// Takes a loss episode at `flight` bytes in flight. `rtt` is the sample before it, `floor` the
+    /// Takes a loss episode. `rtt` is the sample before it, `floor` the
     /// least one and `mean` the mean of the half.
-    pub fn loss(&mut self, flight: u64, rtt: Option<Nanos>, floor: Nanos, mean: Nanos) {
-        self.loss_flights.add(flight as f64);
+    pub fn loss(&mut self, rtt: Option<Nanos>, floor: Nanos, mean: Nanos) {
         if let Some(rtt) = rtt {
             self.losses_timed += 1;
             self.losses_queued += u32::from(is_queued(rtt, floor));

@@ -1,8 +1,8 @@
 //! Cutting a half into intervals and periods while it sends.
 
+use super::clock::{Holder, Piece};
 use super::period::{self, MERGE_DROP, Period, PeriodKind, Step};
 use super::sums::{Sums, Window};
-use super::view::Pieces;
 use crate::units::Nanos;
 
 /// The window of scores under way, and the interval and the period that it belongs to.
@@ -93,31 +93,47 @@ impl Stretch {
     }
 
     /// Takes the time up to `now`: what Isolate decided, and whose time it was.
-    pub fn pass(&mut self, step: Step, now: &Now, pieces: &Pieces) {
+    #[inline]
+    pub fn pass(&mut self, step: Step, now: &Now, pieces: &[Piece]) {
         // What follows a full segment is the pause; small packets alone begin with the last one.
         if let Step::Alp { start } | Step::Pause { start } = step
             && start < now.ts
         {
             self.switch(false, start);
         }
-        let mut ends = self.interval_ends(now);
-        for piece in &pieces.0[..pieces.1] {
-            let mut start = piece.start;
-            while let Some(end) = ends[0].filter(|&end| piece.end > end) {
-                self.late().sums.signs.times.add(piece.holder, end.since(start));
-                self.end_interval(end, now.data_packets);
-                start = start.max(end);
-                ends = [ends[1], None];
-            }
-            self.late().sums.signs.times.add(piece.holder, piece.end.since(start));
+        if now.ts.since(self.interval_start) < now.interval {
+            pieces.iter().for_each(|piece| self.charge(piece.holder, piece.end.since(piece.start)));
+        } else {
+            self.pass_intervals(now, pieces);
         }
-        ends.into_iter().flatten().for_each(|end| self.end_interval(end, now.data_packets));
         match step {
             Step::Alp { start } if start >= now.ts => self.switch(false, start),
             Step::Stay | Step::Alp { .. } => {}
             Step::Transfer { start } => self.switch(true, start),
             Step::Pause { .. } => self.switch(true, now.ts),
         }
+    }
+
+    #[inline]
+    fn charge(&mut self, holder: Holder, time: Nanos) {
+        self.late().sums.signs_mut().times.add(holder, time);
+    }
+
+    /// The same where intervals end in between.
+    #[cold]
+    fn pass_intervals(&mut self, now: &Now, pieces: &[Piece]) {
+        let mut ends = self.interval_ends(now);
+        for piece in pieces {
+            let mut start = piece.start;
+            while let Some(end) = ends[0].filter(|&end| piece.end > end) {
+                self.charge(piece.holder, end.since(start));
+                self.end_interval(end, now.data_packets);
+                start = start.max(end);
+                ends = [ends[1], None];
+            }
+            self.charge(piece.holder, piece.end.since(start));
+        }
+        ends.into_iter().flatten().for_each(|end| self.end_interval(end, now.data_packets));
     }
 
     fn switch(&mut self, to_transfer: bool, at: Nanos) {
@@ -209,7 +225,7 @@ impl Stretch {
     /// Ends everything at `end`, the time of the last data segment.
     pub fn finish(&mut self, end: Nanos, interval: Nanos, data_packets: u64) {
         let now = Now { ts: end, interval, data_packets };
-        self.pass(Step::Stay, &now, &Pieces::default());
+        self.pass(Step::Stay, &now, &[]);
         self.window.take(&mut self.run);
         if end > self.interval_start || self.window.sums.data_packets > 0 {
             self.end_interval(end.max(self.interval_start), data_packets);

@@ -41,8 +41,8 @@ pub struct Sums {
     pub rtt_sum_ns: u64,
     /// Loss episodes.
     pub loss_events: u64,
-    /// Signs of what held the sender back.
-    pub signs: Signs,
+    /// Signs of what held the sender back; made with the first of them.
+    pub signs: Option<Box<Signs>>,
 }
 
 impl Sums {
@@ -67,7 +67,17 @@ impl Sums {
         self.rtt_samples += later.rtt_samples;
         self.rtt_sum_ns += later.rtt_sum_ns;
         self.loss_events += later.loss_events;
-        self.signs.merge(&later.signs);
+        match (&mut self.signs, &later.signs) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs),
+            (None, theirs) => self.signs = theirs.clone(),
+            (_, None) => {}
+        }
+    }
+
+    /// The signs, to be added to.
+    #[inline]
+    pub fn signs_mut(&mut self) -> &mut Signs {
+        self.signs.get_or_insert_default()
     }
 
     /// Time from the first to the last data segment.
@@ -114,6 +124,9 @@ impl Window {
 
     /// Moves what `later` holds to the end of this one, and empties it.
     pub fn take(&mut self, later: &mut Window) {
+        if self.sums.signs.is_none() {
+            self.sums.signs = later.sums.signs.take();
+        }
         self.sums.merge(&later.sums);
         later.sums = Sums::default();
         match (&mut self.gaps, &mut later.gaps) {

@@ -32,7 +32,8 @@ struct Bucket {
     slot: u32,
 }
 
-/// A flow in the table. One cache line.
+/// A flow in the table. One cache line, and never parts of two.
+#[repr(align(64))]
 struct Slot {
     flow: Option<Box<Flow>>,
     last: Nanos,
@@ -40,6 +41,8 @@ struct Slot {
     key: FlowKey,
     /// Who has closed: a bit for the FIN of either side, both for a RST.
     closing: u8,
+    /// How often its log was analysed, as far as that matters.
+    bursts: u8,
 }
 
 /// What analyses the bursts.
@@ -134,7 +137,7 @@ impl Table {
         // A clock that was set back must not make the time of a flow run backwards.
         let ts = segment.ts.max(slot.last);
         if slot.is_over(ts, timeout) {
-            slot.closing = 0;
+            (slot.closing, slot.bursts) = (0, 0);
             slot.drain(&mut self.pool, analyse);
             if let Some(flow) = slot.flow.take() {
                 analyse.end(flow);
@@ -142,18 +145,15 @@ impl Table {
         }
         slot.last = ts;
         slot.closing |= closing(segment);
-        let entry = Entry::of(segment, ts);
         if segment.sack_count == 0 {
-            self.pool.push(&mut slot.log, entry);
-            // A flow that has its state needs no long log any more.
-            let enough = if slot.flow.is_some() { BURST } else { Log::LONGEST };
-            if slot.log.len() >= enough {
+            self.pool.push(&mut slot.log, segment, ts);
+            if slot.log.len() >= slot.enough() {
                 slot.drain(&mut self.pool, analyse);
             }
         } else {
             slot.drain(&mut self.pool, analyse);
             let blocks = &segment.sack[..usize::from(segment.sack_count).min(4)];
-            analyse.segment(&slot.key, &mut slot.flow, &entry, blocks);
+            analyse.segment(&slot.key, &mut slot.flow, &Entry::of(segment, ts), blocks);
         }
     }
 
@@ -173,7 +173,8 @@ impl Table {
             }
             at = (at + 1) & mask;
         }
-        let slot = Slot { flow: None, last: ts, log: Log::default(), key: *key, closing: 0 };
+        let slot =
+            Slot { flow: None, last: ts, log: Log::default(), key: *key, closing: 0, bursts: 0 };
         let id = match self.free.pop() {
             Some(id) => {
                 self.slots[id as usize] = slot;
@@ -302,12 +303,20 @@ impl Slot {
         silent > timeout || (self.closing == CLOSED && silent > TIME_WAIT)
     }
 
+    /// How many segments are analysed together. A flow that has its state needs no long log any
+    /// more, unless it has so many segments that fetching the state costs more than the log.
+    #[inline]
+    fn enough(&self) -> usize {
+        if self.flow.is_some() && self.bursts < MANY_BURSTS { BURST } else { Log::LONGEST }
+    }
+
     /// Analyses what waits in the log.
     fn drain(&mut self, pool: &mut Pool, analyse: &mut impl Analyse) {
         for entry in pool.entries(&self.log) {
             analyse.segment(&self.key, &mut self.flow, entry, &[]);
         }
-        if self.log.len() > BURST {
+        self.bursts = self.bursts.saturating_add(1);
+        if self.log.len() > self.enough() {
             pool.free(&mut self.log);
         } else {
             pool.clear(&mut self.log);
@@ -329,6 +338,7 @@ fn closing(segment: &Segment) -> u8 {
     }
 }
 
+const _: () = assert!(size_of::<Slot>() == 64);
 /// Both sides have closed, or one has reset.
 const CLOSED: u8 = 3;
 /// How long Linux keeps a closed connection so that stray segments find it (TCP_TIMEWAIT_LEN); a
@@ -338,6 +348,8 @@ const TIME_WAIT: Nanos = Nanos(60_000_000_000);
 const BATCH: usize = 32;
 /// Segments of a flow with state that are analysed together.
 const BURST: usize = 16;
+/// Bursts after which a flow counts as long: 200 segments.
+const MANY_BURSTS: u8 = 12;
 /// Slots looked at to put one out.
 const EVICTION_CHOICES: usize = 16;
 /// `last` of a slot that holds no flow.

@@ -21,9 +21,6 @@ pub struct Known {
     pub edge: Option<u64>,
 }
 
-/// Whose time passed since the last send, and how many of the pieces count.
-pub type Pieces = ([super::clock::Piece; super::clock::PIECES], usize);
-
 /// Acknowledgements on their way to the sender, and what has reached it.
 #[derive(Debug)]
 pub struct SenderView {
@@ -121,22 +118,13 @@ impl SenderView {
 
     /// The sender sends at `ts`. Gives whose time it was since the last time it did.
     #[inline(always)]
-    pub fn take_times(&mut self, ts: Nanos) -> Pieces {
+    pub fn take_times(&mut self, ts: Nanos) -> &mut [Piece] {
         self.clock.charge(self.holder(), ts);
-        let mut pieces = self.clock.sent(ts);
+        let gap = self.clock.sent(ts);
         if self.released > 1 {
-            let gap = &mut pieces.0[..pieces.1];
-            // Several acknowledgements made room for long and none let anything out: there was
-            // nothing to send, and there had not been since the last segment. For long, since the
-            // delay to the sender is known only so well.
-            let pause: i64 = gap.iter().map(Piece::pause_ns).sum();
-            let whole = gap.iter().map(|piece| piece.end.since(piece.start).0).sum::<i64>();
-            if pause * 4 > whole {
-                let waits = gap.iter_mut().filter(|piece| piece.holder == Holder::Network);
-                waits.for_each(|piece| piece.holder = Holder::Unused);
-            }
+            blame_pause(gap);
         }
-        pieces
+        gap
     }
 
     /// The sender has sent up to `next`; `dry` if what it sent was small, `recovery_point` while it
@@ -202,6 +190,18 @@ impl SenderView {
     }
 }
 
+/// Several acknowledgements made room for long and none let anything out: there was nothing to
+/// send, and there had not been since the last segment. For long, since the delay to the sender is
+/// known only so well.
+fn blame_pause(gap: &mut [Piece]) {
+    let pause: i64 = gap.iter().map(Piece::pause_ns).sum();
+    let whole: i64 = gap.iter().map(|piece| piece.end.since(piece.start).0).sum();
+    if pause * 4 > whole {
+        let waits = gap.iter_mut().filter(|piece| piece.holder == Holder::Network);
+        waits.for_each(|piece| piece.holder = Holder::Unused);
+    }
+}
+
 /// In place of a number in the wide sequence space, which never gets there.
 const UNKNOWN: u64 = u64::MAX;
 /// A round trip of acknowledgements at 100,000 a second and 100 ms is 10,000.
@@ -236,12 +236,12 @@ mod tests {
         view.acknowledgement(&entry(0, 0, 0), 0, Some(3_000), tau);
         let send = |view: &mut SenderView, ms, next| {
             view.at(&entry(ms, 0, 0));
-            let (pieces, len) = view.take_times(Nanos::from_millis(ms));
-            view.sent(next, 1_000, false, None);
-            pieces[..len]
-                .iter()
+            let times = view.take_times(Nanos::from_millis(ms)).iter();
+            let times: Vec<_> = times
                 .map(|piece| (piece.holder, piece.end.since(piece.start).0 / 1_000_000))
-                .collect::<Vec<_>>()
+                .collect();
+            view.sent(next, 1_000, false, None);
+            times
         };
         assert_eq!(send(&mut view, 20, 1_000), []);
         assert_eq!(send(&mut view, 21, 2_500), [(Holder::Network, 1)]);

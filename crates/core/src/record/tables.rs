@@ -2,8 +2,11 @@
 
 use crate::columns;
 use crate::units::Nanos;
+use std::borrow::Cow;
 use std::net::IpAddr;
 
+/// A sentence; most flows are short and share theirs.
+pub type Text = Cow<'static, str>;
 /// One row per half, at its end or at expiry.
 pub type FlowRow = (Ends, (FlowFacts, Verdict));
 /// One row per half and periodic calculation.
@@ -211,7 +214,7 @@ columns! {
         /// `high`, `medium` or `low`.
         confidence: Option<&'static str>,
         /// Why there is no limitation, or which score is missing.
-        null_reason: Option<String>,
+        null_reason: Option<Text>,
         /// Whether a standing queue was seen.
         bufferbloat: Option<bool>,
         /// Share of the time in which the application had nothing to send.
@@ -227,9 +230,9 @@ columns! {
         /// What would limit next.
         next_limitation: Option<&'static str>,
         /// The numbers that decided, as a sentence.
-        evidence: Option<String>,
+        evidence: Option<Text>,
         /// What to change, where, to which value.
-        remedy: Option<String>,
+        remedy: Option<Text>,
     }
 }
 

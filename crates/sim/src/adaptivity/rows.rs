@@ -14,6 +14,8 @@ columns! {
         series: String,
         /// How losses are repaired: `tahoe`, `reno`, `newreno`, `sack` or `rack`.
         recovery: &'static str,
+        /// By which rules recovery without SACK counts: `rfc5681` or `ns3`.
+        reno_rules: &'static str,
         /// Frequency of the UDP source in 1/s.
         frequency_hz: f64,
         /// Second frequency of the UDP source in 1/s.
@@ -137,6 +139,7 @@ impl OutcomeRow {
             figure: label.figure,
             series: label.series.clone(),
             recovery: case.tcp.recovery.name(),
+            reno_rules: case.tcp.reno_rules.name(),
             frequency_hz: case.frequencies_hz[0],
             second_frequency_hz: case.frequencies_hz.get(1).copied(),
             rate_bps: case.rate_bps,

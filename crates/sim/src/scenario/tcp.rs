@@ -3,7 +3,7 @@
 use crate::cc::{self, Registration};
 use crate::parameter::{Count, Milliseconds, Rate};
 use crate::tcp::Config;
-use crate::tcp::config::{self, Buffer, DelayedAck, Pacing, Variant};
+use crate::tcp::config::{self, Buffer, DelayedAck, Pacing, RenoRules, Variant};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use tcpwhy_core::units::{Nanos, Seq};
@@ -19,6 +19,8 @@ pub struct TcpSettings {
     pub controller: Option<&'static Registration>,
     /// How losses are found and repaired.
     pub recovery: Option<Recovery>,
+    /// By which rules recovery without SACK counts.
+    pub reno_rules: Option<Rules>,
     /// MSS option, and the most payload of a segment without options.
     pub mss: Option<u16>,
     /// Initial window (RFC 6928).
@@ -98,6 +100,16 @@ pub enum Recovery {
     Rack,
 }
 
+/// By which rules recovery without SACK counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rules {
+    /// RFC 5681.
+    Rfc5681,
+    /// ns-3, which the tables of the adaptivity study come from.
+    Ns3,
+}
+
 /// What happens to a segment smaller than the MSS at the end of what was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -134,6 +146,7 @@ impl TcpSettings {
 
     fn apply_congestion(&self, config: &mut Config) {
         set(&mut config.controller, self.controller);
+        set(&mut config.reno_rules, self.reno_rules.map(Rules::setting));
         set(&mut config.initial_window_segs, self.initial_window_segs.map(|n| n.0 as u32));
         config.initial_ssthresh_bytes = count(self.initial_ssthresh_bytes);
         config.cwnd_clamp_bytes = count(self.cwnd_clamp_bytes);
@@ -181,6 +194,15 @@ impl Recovery {
             Recovery::NewReno => Variant::NewReno,
             Recovery::Sack => Variant::Sack,
             Recovery::Rack => Variant::Rack,
+        }
+    }
+}
+
+impl Rules {
+    fn setting(self) -> RenoRules {
+        match self {
+            Rules::Rfc5681 => RenoRules::Rfc5681,
+            Rules::Ns3 => RenoRules::Ns3,
         }
     }
 }
@@ -233,8 +255,9 @@ macro_rules! overlay {
 }
 
 overlay! {
-    profile controller recovery mss initial_window_segs initial_ssthresh_bytes cwnd_clamp_bytes sack
-    timestamps window_scaling ecn rto_initial_ms rto_min_ms rto_max_ms rto_granularity_ms
-    rto_tick_ms limited_transmit prr frto tlp nagle delayed_ack_ms send_buffer_bytes
-    receive_buffer_bytes window_clamp_bytes pacing_rate_bps tso_max_bytes slow_start_after_idle
+    profile controller recovery reno_rules mss initial_window_segs initial_ssthresh_bytes
+    cwnd_clamp_bytes sack timestamps window_scaling ecn rto_initial_ms rto_min_ms rto_max_ms
+    rto_granularity_ms rto_tick_ms limited_transmit prr frto tlp nagle delayed_ack_ms
+    send_buffer_bytes receive_buffer_bytes window_clamp_bytes pacing_rate_bps tso_max_bytes
+    slow_start_after_idle
 }

@@ -130,6 +130,19 @@ pub enum RenoRules {
     Ns3,
 }
 
+impl RenoRules {
+    /// Both.
+    pub const ALL: [RenoRules; 2] = [RenoRules::Rfc5681, RenoRules::Ns3];
+
+    /// The name in scenarios and options.
+    pub fn name(self) -> &'static str {
+        match self {
+            RenoRules::Rfc5681 => "rfc5681",
+            RenoRules::Ns3 => "ns3",
+        }
+    }
+}
+
 /// What happens to a segment smaller than the MSS at the end of what was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Nagle {

@@ -5,8 +5,8 @@ use crate::flow::entry::Entry;
 use crate::units::Nanos;
 
 impl Ledger {
-    /// Files an acknowledgement of `ack`, with SACK blocks in wide numbers. `tau` is the least delay
-    /// from the observer to the receiver and back.
+    /// Files an acknowledgement of `ack`, with SACK blocks in wide numbers. `tau` is the least
+    /// delay from the observer to the receiver and back.
     #[inline(always)]
     pub fn ack(
         &mut self,

@@ -7,6 +7,7 @@
 mod acks;
 mod kind;
 mod missed;
+mod repair;
 mod rule;
 
 pub use kind::{Acked, Filed, Kind, Path};
@@ -66,8 +67,30 @@ struct Sent {
 }
 
 impl Sent {
+    const VOID: Sent = Sent {
+        start: 0,
+        first: Nanos(0),
+        last_us: 0,
+        frame_low: 0,
+        len: 0,
+        tsval: 0,
+        ip_id: 0,
+        flight: 0,
+        sends: 0,
+        sacked: false,
+        hole: false,
+    };
+
     fn end(&self) -> u64 {
         self.start + u64::from(self.len)
+    }
+
+    /// Notes another copy.
+    fn again(&mut self, entry: &Entry) {
+        self.sends = self.sends.saturating_add(1);
+        let since_us = entry.ts.since(self.first).0 / 1000;
+        self.last_us = since_us.min(i64::from(u32::MAX)) as u32;
+        (self.ip_id, self.tsval) = (entry.ip_id, entry.tsval);
     }
 
     /// When it was sent last.
@@ -144,9 +167,9 @@ impl Ledger {
 
     /// Whether `entry`, from `start` on, is a copy of a segment in flight. A host that sends
     /// something again gives it another IPv4 identification, if it gives its segments different
-    /// ones at all.
+    /// ones at all; and it does not before a round trip, `rtt_min` at least, has passed.
     #[cold]
-    pub fn is_copy(&self, start: u64, entry: &Entry) -> bool {
+    pub fn is_copy(&self, start: u64, entry: &Entry, rtt_min: Option<Nanos>) -> bool {
         let Ok(at) = self.sent.binary_search_by_key(&start, |sent| sent.start) else {
             return false;
         };
@@ -154,6 +177,7 @@ impl Ledger {
         let neighbours = [at.checked_sub(1), at.checked_add(1)];
         let mut others = neighbours.iter().flatten().filter_map(|&at| self.sent.get(at));
         !sent.hole
+            && entry.ts.since(sent.last()) < rtt_min.unwrap_or(LEAST_RTO)
             && sent.ip_id == entry.ip_id
             && sent.tsval == entry.tsval
             && sent.len == entry.payload_len
@@ -220,6 +244,7 @@ impl Ledger {
         });
     }
 
+    #[cold]
     fn open_hole(&mut self, end: u64, frame: u64, entry: &Entry, path: &Path) {
         let mut start = self.next;
         // A gap of more than a window of any size is a capture that lost much: no ledger of it.
@@ -241,6 +266,7 @@ impl Ledger {
         });
     }
 
+    #[inline(always)]
     fn push(&mut self, sent: Sent) {
         // Without acknowledgements, as in a capture of one direction, there is nothing to wait for.
         let most = if self.una > self.origin { MOST_RANGES } else { MOST_UNANSWERED };
@@ -251,7 +277,11 @@ impl Ledger {
         if self.sent.is_empty() && self.sent.capacity() > KEPT_RANGES {
             self.sent.shrink_to(KEPT_RANGES);
         }
-        self.sent.push_back(sent);
+        // Room first, then in place: see `Pool::push`.
+        self.sent.push_back(Sent::VOID);
+        if let Some(back) = self.sent.back_mut() {
+            *back = sent;
+        }
     }
 
     /// A segment of which at least the first byte lies below the highest seen.
@@ -284,11 +314,7 @@ impl Ledger {
                 previous_send.get_or_insert(sent.last());
                 lost_flight = lost_flight.or((sent.sends == 1).then_some(sent.flight));
                 highest = sent.end() == self.next;
-                let sent = &mut self.sent[index];
-                sent.sends = sent.sends.saturating_add(1);
-                sent.last_us =
-                    (entry.ts.since(sent.first).0 / 1000).min(i64::from(u32::MAX)) as u32;
-                (sent.ip_id, sent.tsval) = (entry.ip_id, entry.tsval);
+                self.sent[index].again(entry);
             }
         }
         if missing > 0 {
@@ -301,13 +327,8 @@ impl Ledger {
         if seen == 0 {
             let opener = opener.expect("bytes below the highest were seen or are missing");
             if let Some(rule) = self.was_reordered(&opener, entry, path) {
-                let filed = Filed::new(missing + fresh);
-                return Filed {
-                    kind: Kind::Reordered,
-                    rule,
-                    witness: Some(opener.frame(frame)),
-                    ..filed
-                };
+                let (kind, witness) = (Kind::Reordered, Some(opener.frame(frame)));
+                return Filed { kind, rule, witness, ..Filed::new(missing + fresh) };
             }
             witness = Some(opener.frame(frame));
             previous_send = None;
@@ -391,95 +412,6 @@ impl Ledger {
             index += 1;
         }
     }
-
-    /// Whether a segment that fills a hole was merely late. The sender's timestamps decide: what
-    /// was sent before the segment that opened the hole carries no later timestamp than that.
-    fn was_reordered(&self, opener: &Sent, entry: &Entry, path: &Path) -> Option<Rule> {
-        let late = entry.ts.since(opener.first);
-        let rtt = path.rtt.min.unwrap_or(Nanos::from_millis(4)).0;
-        if entry.ip_id != 0 && opener.ip_id != 0 {
-            let step = opener.ip_id.wrapping_sub(entry.ip_id);
-            // Identifications that count upwards, one a packet or so, tell the order of sending.
-            if (1..64).contains(&step) {
-                let soon = late < Nanos(rtt.max(MOST_REORDERING.0));
-                return soon.then_some(Rule::Identification);
-            }
-            if (1..64).contains(&step.wrapping_neg()) {
-                return None;
-            }
-        }
-        if entry.has_timestamps() {
-            // Within one tick of the clock only the delay can tell.
-            return match entry.tsval.wrapping_sub(opener.tsval) as i32 {
-                0 => (late < Nanos((rtt / 2).max(2_000_000))).then_some(Rule::Delay),
-                difference => (difference < 0).then_some(Rule::Timestamps),
-            };
-        }
-        let soon = late < Nanos((rtt / 4).max(1_000_000)) && self.duplicate_acks < 3;
-        soon.then_some(Rule::Delay)
-    }
-
-    /// Which mechanism sent `start` again, and what tells: a timer that expired for it, or else.
-    fn repair(
-        &mut self,
-        start: u64,
-        previous: Option<Nanos>,
-        highest: bool,
-        entry: &Entry,
-        path: &Path,
-    ) -> (Kind, Rule) {
-        let sacked = self.sack_high > start;
-        let evidence = self.duplicate_acks >= 3 || sacked;
-        let idle = entry.ts.since(self.last_sent);
-        let waited = previous.map_or(idle, |last| entry.ts.since(last));
-        let stalled = entry.ts.since(self.last_progress);
-        let timer = Nanos(path.rtt.rto().0 * 8 / 10);
-        let in_recovery = self.recovery.filter(|recovery| start < recovery.point);
-        let srtt = path.rtt.srtt.unwrap_or(Nanos::from_millis(100));
-        let expired = waited >= timer && idle >= timer.min(stalled) && idle >= Nanos(timer.0 / 2);
-        let (kind, rule) = match in_recovery {
-            Some(Recovery { kind: Kind::Rto, .. }) if !expired => {
-                (Kind::Rto, Rule::TimeoutRecovery)
-            }
-            Some(Recovery { kind: Kind::Rto, .. }) => (Kind::Rto, Rule::Timer),
-            _ if evidence && !(expired && stalled >= timer) => {
-                (Kind::Fast, if sacked { Rule::SackAbove } else { Rule::DuplicateAcks })
-            }
-            _ if expired => (Kind::Rto, Rule::Timer),
-            _ if highest && waited.0 >= srtt.0 * 18 / 10 => (Kind::Tlp, Rule::Tail),
-            Some(Recovery { kind, .. }) => (kind, Rule::Recovery),
-            None if self.duplicate_acks > 0 => (Kind::Fast, Rule::FewDuplicateAcks),
-            None => (Kind::Retransmission, Rule::Unexplained),
-        };
-        if in_recovery.is_none() || rule == Rule::Timer {
-            self.recovery = Some(Recovery { kind, point: self.next });
-        }
-        (kind, rule)
-    }
-
-    fn is_loss_event(&mut self, now: Nanos, path: &Path) -> bool {
-        let apart = path.rtt.srtt.unwrap_or(Nanos::from_millis(100));
-        let event = self.last_loss.is_none_or(|last| now.since(last) > apart);
-        self.last_loss = Some(now);
-        event
-    }
-
-    fn resent(&mut self, start: u64, end: u64, _frame: u64, entry: &Entry) {
-        if self.recent.len() >= MOST_RESENT {
-            let oldest = self.recent.pop_front();
-            self.unproven -= u32::from(oldest.is_some_and(|resent| !resent.acked));
-        }
-        self.unproven += 1;
-        self.recent.push_back(Resent {
-            start,
-            end,
-            ts: entry.ts,
-            tsval: entry.tsval,
-            has_timestamps: entry.has_timestamps(),
-            acked: false,
-            spurious: false,
-        });
-    }
 }
 
 /// Ranges in flight that are told apart: a window of 1 GiB in full-sized segments is 740,000; what
@@ -489,9 +421,7 @@ const MOST_RANGES: usize = 65_536;
 const KEPT_RANGES: usize = 4;
 /// The same before the first acknowledgement: an initial window of anybody.
 const MOST_UNANSWERED: usize = 256;
-/// Retransmissions remembered for the tests that need an acknowledgement.
-const MOST_RESENT: usize = 1024;
 /// The largest window that TCP can advertise (RFC 7323 section 2.3).
 const LARGEST_HOLE: u64 = 1 << 30;
-/// Reordering beyond this is longer than any queue: the sender must have sent it again.
-const MOST_REORDERING: Nanos = Nanos(20_000_000);
+/// Nobody sends again sooner while the round-trip time is unknown: the least timeout of Linux.
+const LEAST_RTO: Nanos = Nanos(200_000_000);

@@ -116,3 +116,24 @@ impl Frto {
         verdict
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_duplicates_of_what_was_sent_again_take_a_reduction_back() {
+        let mut undo = Undo::default();
+        assert!(!undo.on_dsack(5_000), "nothing was sent again yet");
+        undo.begin(10_000);
+        undo.on_retransmission(10_000);
+        undo.on_retransmission(12_000);
+        // The network duplicated a segment that was sent once.
+        assert!(!undo.on_dsack(11_000));
+        assert!(!undo.on_dsack(12_000));
+        assert!(!undo.on_dsack(12_000), "counted once");
+        assert!(undo.on_dsack(10_000));
+        undo.end();
+        assert!(!undo.on_dsack(10_000));
+    }
+}

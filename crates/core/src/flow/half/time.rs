@@ -1,0 +1,91 @@
+//! Whose time passes, and which periods that makes: what Isolate and the clocks are told.
+
+use super::Half;
+use crate::flow::clock::{Holder, Piece};
+use crate::flow::half::Around;
+use crate::flow::period::{Before, Step};
+use crate::flow::stretch::Now;
+use crate::flow::view::Known;
+use crate::units::Nanos;
+
+impl Half {
+    /// Whether a segment had waited for an acknowledgement because it, or one before it, is small
+    /// (RFC 9293 section 3.7.4, Nagle): there was no more than it to send. Linux waits for the
+    /// small segment before (Minshall), others for all data; and a lone segment a round is no
+    /// window.
+    pub(super) fn was_nagled(&mut self, small: bool, start: u64, known: Option<Known>) -> bool {
+        let Some(known) = known else { return false };
+        let una_before = std::mem::replace(&mut self.una_before, known.una);
+        let next = self.ledger.next();
+        let released = |end: u64| una_before < end && known.una >= end;
+        let nagled = match small {
+            true => released(self.small_end) || known.una >= start,
+            false => known.una >= start && self.alone,
+        };
+        self.alone = known.una >= start;
+        if small {
+            self.small_end = next;
+        }
+        nagled
+    }
+
+    /// Takes the time since the last send, and what Isolate made of it.
+    /// `waited` is who held back a segment that waited for what it shows by its coming.
+    pub(super) fn pass(&mut self, step: Step, ts: Nanos, waited: Option<Holder>, around: &Around) {
+        let pieces = self.view.take_times(ts);
+        match waited {
+            Some(Holder::Dry) => {
+                let held = pieces.iter_mut().filter(|piece| piece.holder == Holder::Network);
+                held.for_each(|piece| piece.holder = Holder::Dry);
+            }
+            Some(holder) => pieces.iter_mut().for_each(|piece| piece.holder = holder),
+            None => {}
+        }
+        let data_packets = self.totals.data_packets;
+        let now = Now { ts, interval: around.interval, data_packets };
+        let stretch = self.stretch.as_mut().expect("made with the first payload");
+        stretch.pass(step, &now, pieces);
+        let pause: i64 = pieces.iter().map(Piece::pause_ns).sum();
+        if pause > 0 {
+            let answers = std::mem::take(&mut self.asked);
+            stretch.late().sums.signs_mut().pause(pause as u64, answers);
+        }
+        if !matches!(step, Step::Stay | Step::Transfer { .. }) {
+            self.last_new = None;
+            self.capacity.iter_mut().for_each(|capacity| capacity.interrupt());
+        }
+    }
+
+    /// How many full packets a segment stands for, and whether a small one is among them. What the
+    /// end of the receiver's window cut short is no sign of the application.
+    #[inline(always)]
+    pub(super) fn packets(&self, len: u32, start: u64, known: Option<Known>) -> (u32, bool) {
+        let (full, small) = self.mss.split(len);
+        let mss = u64::from(self.mss.value());
+        let left = known.and_then(|known| known.edge).map(|edge| edge.saturating_sub(start));
+        let cut = small && left.is_some_and(|left| left < u64::from(full + 1) * mss);
+        if cut { (full + 1, false) } else { (full, small) }
+    }
+
+    /// What the sender could have done before this segment, for Isolate.
+    #[inline(always)]
+    pub(super) fn before(&self, ts: Nanos) -> Before {
+        let idle = self.rtt.srtt.unwrap_or(Nanos::from_millis(100)).max(SHORTEST_IDLE);
+        Before { free: self.free.until(ts), drained: self.drained.until(ts), idle }
+    }
+
+    /// Notes from when on nothing has held the sender back: room in the window for a full segment
+    /// and no loss being repaired; and from when on it had nothing in flight besides. `at` is the
+    /// sender's time, as far as it can be told.
+    #[inline(always)]
+    pub(super) fn note_freedom(&mut self, at: Nanos) {
+        let next = self.ledger.next();
+        let room = self.edge.is_none_or(|edge| edge >= next + u64::from(self.mss.value()));
+        let free = room && !self.window_closed && self.ledger.recovery().is_none();
+        self.free.note(free, at);
+        self.drained.note(free && self.ledger.una() >= next, at);
+    }
+}
+
+/// Silence shorter than this is scheduling, whatever the round-trip time.
+const SHORTEST_IDLE: Nanos = Nanos(10_000_000);

@@ -1,0 +1,143 @@
+//! Signs for the diagnosis: queueing, rounds, how losses come about.
+
+use super::Half;
+use crate::flow::entry::Entry;
+use crate::flow::ledger::{Filed, Kind};
+use crate::flow::losses::Shape;
+use crate::flow::policer::Policer;
+use crate::flow::signs::is_queued;
+use crate::flow::view::Known;
+use crate::units::Nanos;
+use crate::wire::flags;
+
+impl Half {
+    /// Signs that a data segment shows.
+    pub(super) fn gather_signs(
+        &mut self,
+        entry: &Entry,
+        filed: &Filed,
+        small: bool,
+        known: Option<Known>,
+        (start, flight_before): (u64, u16),
+    ) {
+        let next = self.ledger.next();
+        let repairing = self.ledger.recovery_point().is_some();
+        let ended = known.and_then(|known| self.rounds.sent(entry.ts, known.una, next, repairing));
+        let (floor, mss) = (self.rtt.min, self.mss.value());
+        let newest = self.rtt_lately();
+        self.trace(entry, filed, start, flight_before);
+        let mean = self.queue_mean;
+        let signs = self.stretch_mut().late().sums.signs_mut();
+        signs.ce_marks += u32::from(entry.ecn() == CONGESTION_EXPERIENCED);
+        signs.timeouts += u32::from(filed.rto_event);
+        if filed.kind == Kind::New {
+            signs.segments += 1;
+            signs.smalls += u32::from(small);
+            signs.pushes += u32::from(entry.has(flags::PSH));
+        }
+        if let Some(round) = ended {
+            signs.round(&round, floor, mss);
+        }
+        if filed.loss_event
+            && let (Some(floor), Some(mean)) = (floor, mean)
+        {
+            signs.loss(newest, floor, mean);
+        }
+    }
+
+    /// Keeps the curves of the policer test, from the first loss on and anew after every pause
+    /// that fills a bucket.
+    pub(super) fn trace(&mut self, entry: &Entry, filed: &Filed, start: u64, flight: u16) {
+        if self.history.is_none() && !filed.loss_event {
+            return;
+        }
+        let lately = self.rtt_lately();
+        let queued = lately.zip(self.rtt.min).is_some_and(|(rtt, floor)| is_queued(rtt, floor));
+        let high = lately.zip(self.queue_mean).is_some_and(|(rtt, mean)| rtt > mean);
+        let repairing = self.ledger.recovery_point().is_some();
+        let history = match &mut self.history {
+            Some(history) => history,
+            None if filed.loss_event => self.history.insert(Box::default()),
+            None => return,
+        };
+        history.trace.sent(entry.ts, entry.payload_len);
+        if filed.kind == Kind::New {
+            history.pattern.sent(flight, repairing);
+        }
+        if let Some(lost) = filed.lost_at {
+            history.trace.lost(lost, filed.seen_bytes, queued);
+            if let Some(flight) = filed.lost_flight.filter(|_| !queued) {
+                history.pattern.lost(start, flight, high, self.mss.value());
+            }
+        }
+    }
+
+    /// Flight size against its mean over the last hundred segments or so, in 256ths: what was in
+    /// flight when a segment was sent is compared with its own time, since flows change.
+    pub(super) fn relative_flight(&mut self, known: Option<Known>) -> u16 {
+        let Some(known) = known else { return 0 };
+        let flight = self.ledger.next().saturating_sub(known.una) as f32;
+        self.flight_mean += (flight - self.flight_mean) / 64.0;
+        (flight * 256.0 / self.flight_mean.max(1.0)) as u16
+    }
+
+    /// How the losses lie that no queue explains.
+    pub fn loss_shape(&self) -> Option<Shape> {
+        self.history.as_ref()?.pattern.shape()
+    }
+
+    /// The lesser of the last two round-trip samples: one alone may be an accident.
+    pub(super) fn rtt_lately(&self) -> Option<Nanos> {
+        match self.rtt_newest {
+            [Some(a), Some(b)] => Some(a.min(b)),
+            [a, _] => a,
+        }
+    }
+
+    /// The policer that the losses so far show.
+    pub fn policer(&mut self) -> Option<Policer> {
+        let rtt = self.rtt.srtt?;
+        self.history.as_mut()?.trace.verdict(rtt)
+    }
+
+    /// A round-trip sample: the receiver's delay, and the sender's as known now. `queues` tells
+    /// whether the delay that was measured holds the queue of the path, as far as that is known:
+    /// whether the receiver is the farther end.
+    #[inline(always)]
+    pub fn round_trip(&mut self, rtt: Nanos, queues: bool) {
+        self.rtt.sample(rtt);
+        if let Some(stretch) = &mut self.stretch {
+            let sums = &mut stretch.late().sums;
+            sums.rtt_samples += 1;
+            sums.rtt_sum_ns += rtt.0 as u64;
+        }
+        if queues {
+            self.queueing(rtt);
+        }
+    }
+
+    /// A data segment echoes an acknowledgement that passed `tau` ago, which makes a round-trip
+    /// time of `rtt`: near the receiver it is this that shows the queue. The sender may have waited
+    /// for data, but no longer than since it last sent some.
+    pub fn echo(&mut self, ts: Nanos, tau: Nanos, rtt: Nanos) {
+        let Some(last) = self.totals.last_data else { return };
+        let waited = ts.since(last);
+        if tau.0 * 2 > rtt.0 && waited.0 * 4 < tau.0 {
+            self.queueing(rtt - waited);
+        }
+    }
+
+    pub(super) fn queueing(&mut self, rtt: Nanos) {
+        self.rtt_newest = [Some(rtt), self.rtt_newest[0]];
+        self.rounds.round_trip(rtt);
+        let mean = self.queue_mean.get_or_insert(rtt);
+        *mean = Nanos(mean.0 + (rtt.0 - mean.0) / 32);
+        let floor = self.rtt.min.unwrap_or(rtt);
+        if let Some(stretch) = &mut self.stretch {
+            stretch.late().sums.signs_mut().round_trip(rtt, floor);
+        }
+    }
+}
+
+/// The ECN field of a packet that a queue marked (RFC 3168 section 5).
+const CONGESTION_EXPERIENCED: u8 = 3;

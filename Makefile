@@ -44,7 +44,7 @@ docs: .venv/ready-dev ## regenerate what the documentation quotes from the code 
 	$(BIN)/python tools/reference.py
 
 accuracy: .venv/ready-dev ## measure how often the diagnosis is right; ACCURACY='--quick' chooses
-	PYTHONPATH=tools $(BIN)/python -m accuracy --output docs/accuracy.md $(ACCURACY)
+	PYTHONPATH=tools $(BIN)/python -m accuracy $(ACCURACY)
 
 bench: ## measure CPU time per packet and memory; BENCH='--peers paper-1024' chooses
 	$(PYTHON) tools/bench.py $(BENCH)

@@ -259,3 +259,8 @@ def test_the_truth_names_who_held_the_sender_back():
     shares = run.truth.shares(half, 5_000_000_000, 10_000_000_000)
     assert shares == pytest.approx((1, 0, 0, 0), abs=0.02)
     assert truth.doubt(run.truth, case.expects[0]) is None
+
+
+def test_a_mean_of_shares_counts_each_once():
+    assert tables.mean_share([Rate(1, 2), Rate(10, 10), Rate(0, 0)]) == 0.75
+    assert tables.mean_share([]) is None

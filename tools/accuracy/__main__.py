@@ -1,6 +1,6 @@
 """Runs everything and writes the page.
 
-python -m accuracy [--quick] [--draw 1] [--output docs/accuracy.md] [--wrong wrong.jsonl]
+python -m accuracy [--quick] [--draw 1] [--output FILE] [--wrong wrong.jsonl]
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ def main() -> None:
     found = measure(options)
     text = page.page(found)
     print(text)
-    if options.output:
-        options.output.write_text(text, "utf-8")
+    output = options.output or (None if options.quick else ROOT / "docs" / "accuracy.md")
+    if output:
+        output.write_text(text, "utf-8")
     if options.wrong:
         write_wrong(found, options.wrong)
 
@@ -43,7 +44,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="a tenth of everything")
     parser.add_argument("--draw", type=int, default=1, help="which held-out variants are drawn")
     parser.add_argument("--workers", type=int, help="processes; as many as there are cores")
-    parser.add_argument("--output", type=Path, help="where the page is written")
+    parser.add_argument("--output", type=Path, help="where the page is written; docs unless quick")
     parser.add_argument("--wrong", type=Path, help="where all wrong answers are written, as JSON")
     shared = Path(os.environ.get("TCPWHY_SHARED", ROOT.parent / "shared")) / "captures"
     parser.add_argument("--captures", type=Path, default=shared, help="captures of others")

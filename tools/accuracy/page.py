@@ -86,6 +86,7 @@ def _targets(parts: Sequence[Part], found: Findings) -> Iterator[str]:
     rows: list[list[str]] = []
     for words, target, values in (
         ("intervals right", "≥ 97 %", [_share(_right(p.intervals)) for p in parts]),
+        ("the same, mean of scenarios", "", [_by_scenario(p.intervals) for p in parts]),
         ("paper's tree", "", [_share(_paper_right(p.intervals)) for p in parts]),
         ("worst cause", "≥ 90 %", [_worst_cause(p.intervals) for p in parts]),
         ("worst tap", "≥ 97 %", [_worst_tap(p.intervals) for p in parts]),
@@ -300,6 +301,18 @@ def _policing(outcomes: list[policing.Outcome]) -> Iterator[str]:
             rows,
         )
         yield f"{left_out} were left out: part chunk, part silence."
+    yield from _wrong_captures(outcomes)
+
+
+def _wrong_captures(outcomes: list[policing.Outcome]) -> Iterator[str]:
+    rows = [
+        [f"`{name}`", expected, _of(rate), answers]
+        for name, expected, rate, answers in tables.worst(
+            _policed(outcomes, "intervals", "development"), MOST_WRONG // 2
+        )
+    ]
+    yield "Captures of the development half with the most wrong intervals:"
+    yield grid(["capture", "truth", "right", "wrong answers"], rows)
 
 
 def _labelled(rows: list[tuple[labelled.Label, Judged | None]]) -> Iterator[str]:
@@ -374,6 +387,12 @@ def _paper_right(rows: Iterable[Judged]) -> Rate:
 
 def _high(rows: Iterable[Judged]) -> Rate:
     return _right(row for row in rows if row.confidence == "high")
+
+
+def _by_scenario(rows: list[Judged]) -> str:
+    found = tables.rates_by(rows, lambda row: row.name, OURS.is_right)
+    share = tables.mean_share(found.values())
+    return "" if share is None else f"{100 * share:.1f} %"
 
 
 def _worst_cause(rows: list[Judged]) -> str:

@@ -64,6 +64,12 @@ def rates_by(
     return {name: rate(group, is_right) for name, group in groups.items()}
 
 
+def mean_share(rates: Iterable[Rate]) -> float | None:
+    """The mean of the shares, each counted once."""
+    shares = [rate.share for rate in rates if rate.share is not None]
+    return sum(shares) / len(shares) if shares else None
+
+
 def class_rates(
     rows: Sequence[Judged],
     expected: Callable[[Judged], str],

@@ -91,11 +91,18 @@ def progress(words: str, results: Iterable[T]) -> list[T]:
 
 
 def write_wrong(found: page.Findings, path: Path) -> None:
-    """Write every wrong answer with what held the sender back and the evidence given."""
+    """Write every wrong answer with what held the sender back and the evidence given.
+
+    Not of the report half of the policing study: thresholds are not to be chosen by it.
+    """
     groups: list[Sequence[Judged]] = [
         outcome.intervals for outcome in (*found.scenarios, *found.held_out)
     ]
-    groups += [rows for outcome in found.policing for rows in outcome.rows.values()]
+    groups += [
+        [row for row in rows if row.group == "development"]
+        for outcome in found.policing
+        for rows in outcome.rows.values()
+    ]
     with path.open("w") as file:
         for row in (row for rows in groups for row in rows if not row.is_right):
             file.write(json.dumps(asdict(row)) + "\n")

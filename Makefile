@@ -11,7 +11,7 @@ CAPTURES := $(addprefix tests/data/, slow_reader.pcap receiver_window.pcap appli
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-rust test-python lint fmt docs bench clean
+.PHONY: help demo test test-rust test-python lint fmt docs accuracy bench clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ fmt: .venv/ready-dev ## bring the sources into the house style
 docs: .venv/ready-dev ## regenerate what the documentation quotes from the code and from runs
 	$(BIN)/python tools/adaptivity_page.py
 	$(BIN)/python tools/reference.py
+
+accuracy: .venv/ready-dev ## measure how often the diagnosis is right; ACCURACY='--quick' chooses
+	PYTHONPATH=tools $(BIN)/python -m accuracy $(ACCURACY)
 
 bench: ## measure CPU time per packet and memory; BENCH='--peers paper-1024' chooses
 	$(PYTHON) tools/bench.py $(BENCH)

@@ -161,8 +161,8 @@ fn policer(case: &Case) -> Vec<String> {
             rate(policer.rate_bps)
         ),
         (None, Some(shape)) => format!(
-            "losses follow the load: {} of the segments lost, {:.2} times the mean flight when \
-             they were sent, gaps between them varying by {:.1}",
+            "losses are not independent: {} of the segments lost, {:.2} times the mean flight when \
+             they were sent, gaps between them varying by {:.2} (1 is chance)",
             percent(shape.ratio),
             shape.flight,
             shape.variation

@@ -18,14 +18,15 @@ pub struct Headroom {
 /// The throughput with the limit of `cause` lifted, no less than `now_bps`. `None` when nothing is
 /// known of what comes next.
 pub fn predict(case: &Case, cause: Cause, now_bps: f64) -> Option<Headroom> {
-    let bounds = [
-        (link(case), "unshared_bottleneck", &LIFTED_BY_LINK[..]),
-        (window(case), "receiver_window", &LIFTED_BY_RECEIVER[..]),
-        (loss(case), "random_loss", &LIFTED_BY_LOSS[..]),
-    ];
     let lifted = cause.limitation();
-    let left = bounds.into_iter().filter(|(_, _, by)| !by.contains(&lifted));
-    let known = left.filter_map(|(bound, next, _)| Some((bound?, next)));
+    // A faster reader reads through the same buffer.
+    let buffer_stays = lifted != "receiver_window" || cause == Cause::ReceiverSlowReader;
+    let link = link(case).filter(|_| lifted != "unshared_bottleneck");
+    let window = window(case).filter(|_| buffer_stays && (link.is_none() || was_filled(case)));
+    let loss = loss(case).filter(|_| !LIFTED_WITH_LOSS.contains(&lifted));
+    let bounds =
+        [(link, "unshared_bottleneck"), (window, "receiver_window"), (loss, "random_loss")];
+    let known = bounds.into_iter().filter_map(|(bound, next)| Some((bound?, next)));
     let (bps, next) = known.min_by(|a, b| a.0.total_cmp(&b.0))?;
     // A link that others fill gives what it has only when they leave; it bounds all the same.
     Some(Headroom { bps: bps.max(now_bps), next })
@@ -41,6 +42,12 @@ fn link(case: &Case) -> Option<f64> {
         ..Capacity::default()
     };
     capacity.rate_bps().ok()
+}
+
+/// Whether the sender ever came near the end of the window. One that it never filled has grown only
+/// as far as it had to (receivers raise theirs with what arrives), so that it bounds nothing.
+fn was_filled(case: &Case) -> bool {
+    case.facts.at_edge >= 0.1 || case.facts.receiver >= 0.02
 }
 
 /// The receiver's largest window a round trip.
@@ -65,8 +72,7 @@ fn loss(case: &Case) -> Option<f64> {
     cubic.rate_bps().ok()
 }
 
-const LIFTED_BY_LINK: [&str; 1] = ["unshared_bottleneck"];
-const LIFTED_BY_RECEIVER: [&str; 1] = ["receiver_window"];
-const LIFTED_BY_LOSS: [&str; 4] = ["random_loss", "policer", "shared_bottleneck", "transport"];
+/// Limits whose remedy ends the losses too.
+const LIFTED_WITH_LOSS: [&str; 4] = ["random_loss", "policer", "shared_bottleneck", "transport"];
 /// Loss episodes below which their rate is not known to a factor of two.
 const FEWEST_LOSSES: u64 = 3;

@@ -100,6 +100,10 @@ pub fn diagnose(case: &Case) -> Option<Finding> {
         (shares.receiver_window, receiver::cause),
         (shares.network + shares.recovery, network::cause),
     ];
+    // A sender that a window keeps closing on is paced, or probes, in between.
+    if facts.closures >= 2 && facts.receiver >= threshold::CLOSING && facts.losses == 0 {
+        rivals[1].0 = rivals[1].0.max(rivals[2].0 + threshold::CLEAR_LEAD);
+    }
     rivals.sort_by(|a, b| b.0.total_cmp(&a.0));
     let [(most, first), (next, second), _] = rivals;
     let (cause, mut confidence) = first(case);
@@ -129,11 +133,11 @@ fn confirm(case: &Case, mut finding: Finding) -> Finding {
     }
     let shares = &mut finding.shares;
     match finding.cause.limitation() {
-        "receiver_window" if shares.network > shares.receiver_window => {
+        "receiver_window" if shares.receiver_window < threshold::UNSEEN => {
             (shares.receiver_window, shares.network) =
                 (shares.receiver_window + shares.network, 0.0);
         }
-        "application" if shares.network > shares.application => {
+        "application" if shares.application < threshold::UNSEEN => {
             (shares.application, shares.network) = (shares.application + shares.network, 0.0);
         }
         _ => {}

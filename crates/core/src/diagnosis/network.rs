@@ -146,7 +146,8 @@ fn quiet(case: &Case) -> (Cause, Confidence) {
     if facts.leaping >= threshold::LEAPING {
         return (Cause::SlowStart, Confidence::High);
     }
-    if facts.at_edge >= threshold::AT_EDGE {
+    let full = facts.fullness.is_some_and(|full| full >= threshold::FULL);
+    if facts.at_edge >= threshold::AT_EDGE || full {
         return receiver::cause(case);
     }
     let flat = facts.flight_variation.is_some_and(|v| v < threshold::FLAT);

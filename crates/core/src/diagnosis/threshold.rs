@@ -93,3 +93,9 @@ pub const REACHED: f64 = 0.97;
 /// Share of the bytes sent again from which a stretch holds hardly anything else, so that it says
 /// nothing of what was lost before.
 pub const LOSS_ALL: f64 = 0.6;
+/// Mean of the largest flights over the mean window from which the window is what they fill.
+pub const FULL: f64 = 0.9;
+/// Share of the time that a window which keeps closing has to hold the sender back.
+pub const CLOSING: f64 = 0.35;
+/// Share below which the clocks do not show a cause that the shape of the flight does.
+pub const UNSEEN: f64 = 0.1;

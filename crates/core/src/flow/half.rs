@@ -380,6 +380,12 @@ impl Half {
                 lower_bps: Some(bps),
                 upper_bps: None,
             },
+            (Some(bps), Some(delivered)) if bps < delivered => Capacity {
+                bps: None,
+                method: "refused: below what was delivered",
+                lower_bps: Some(delivered),
+                upper_bps: None,
+            },
             _ => capacity,
         }
     }

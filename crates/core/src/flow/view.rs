@@ -38,6 +38,8 @@ pub struct SenderView {
     dry: bool,
     /// Acknowledgements that came since the last segment and moved the window.
     released: u8,
+    /// When the last one of them arrived.
+    released_at: Nanos,
     /// A loss is repaired once this is acknowledged.
     recovery_point: Option<u64>,
     clock: Clock,
@@ -67,6 +69,7 @@ impl Default for SenderView {
             mss: 0,
             dry: false,
             released: 0,
+            released_at: Nanos(0),
             recovery_point: None,
             clock: Clock::default(),
         }
@@ -122,7 +125,8 @@ impl SenderView {
         self.clock.charge(self.holder(), ts);
         let gap = self.clock.sent(ts);
         if self.released > 1 {
-            blame_pause(gap);
+            let clocked = ts.since(self.released_at) < CLOCKED;
+            blame_pause(gap, i64::from(self.released), clocked);
         }
         gap
     }
@@ -166,7 +170,10 @@ impl SenderView {
         let Some(ack) = self.coming.pop_front() else { return };
         self.clock.charge(self.holder(), ack.due.min(now));
         let moves = self.una == UNKNOWN || ack.una > self.una;
-        self.released = self.released.saturating_add(u8::from(moves));
+        if moves {
+            self.released = self.released.saturating_add(1);
+            self.released_at = ack.due.min(now);
+        }
         self.recovery_point = self.recovery_point.filter(|&point| ack.una < point);
         self.una = if self.una == UNKNOWN { ack.una } else { self.una.max(ack.una) };
         if ack.edge < self.edge && self.edge != UNKNOWN {
@@ -190,18 +197,25 @@ impl SenderView {
     }
 }
 
-/// Several acknowledgements made room for long and none let anything out: there was nothing to
-/// send, and there had not been since the last segment. For long, since the delay to the sender is
-/// known only so well.
-fn blame_pause(gap: &mut [Piece]) {
+/// Several acknowledgements made room for long and none let anything out: there was nothing to send,
+/// and there had not been since the last segment. For long, since the delay to the sender is known
+/// only so well. Where the last of a few acknowledgements let it go on, though, it was the buffer
+/// that had to empty far enough (the kernel wakes a writer when a third is free).
+fn blame_pause(gap: &mut [Piece], released: i64, clocked: bool) {
     let pause: i64 = gap.iter().map(Piece::pause_ns).sum();
     let whole: i64 = gap.iter().map(|piece| piece.end.since(piece.start).0).sum();
-    if pause * 4 > whole {
+    let sparse = whole / released >= 4 * CLOCKED.0;
+    if clocked && sparse {
+        let freed = gap.iter_mut().filter(|piece| piece.holder == Holder::Unused);
+        freed.for_each(|piece| piece.holder = Holder::Network);
+    } else if pause * 4 > whole {
         let waits = gap.iter_mut().filter(|piece| piece.holder == Holder::Network);
         waits.for_each(|piece| piece.holder = Holder::Unused);
     }
 }
 
+/// A segment so soon after an acknowledgement was let out by it.
+const CLOCKED: Nanos = Nanos(200_000);
 /// In place of a number in the wide sequence space, which never gets there.
 const UNKNOWN: u64 = u64::MAX;
 /// A round trip of acknowledgements at 100,000 a second and 100 ms is 10,000.

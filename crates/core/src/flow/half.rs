@@ -21,7 +21,7 @@ use super::seed::SeedCount;
 use super::stretch::Stretch;
 use super::view::{Known, SenderView};
 use crate::diagnosis::tally::Tally;
-use crate::units::{Nanos, Seq, Unwrap};
+use crate::units::{BitRate, Nanos, Seq, Unwrap};
 use crate::wire::flags;
 
 /// Everything known of one direction.
@@ -373,6 +373,8 @@ impl Half {
     pub fn credible(&self, capacity: Capacity) -> Capacity {
         let queues = self.queue_samples < FEWEST_SAMPLES
             || f64::from(self.queue_raised) >= QUEUES_AT_LEAST * f64::from(self.queue_samples);
+        let span = self.totals.data_span();
+        let goodput = BitRate::of(self.totals.unique_bytes, span).map(|rate| rate.0);
         match (capacity.bps, self.delivery.most_bps) {
             (Some(bps), Some(delivered)) if !queues && bps < OWN_PACE * delivered => Capacity {
                 bps: None,
@@ -380,10 +382,10 @@ impl Half {
                 lower_bps: Some(bps),
                 upper_bps: None,
             },
-            (Some(bps), Some(delivered)) if bps < delivered => Capacity {
+            (Some(bps), _) if goodput.is_some_and(|goodput| bps < goodput) => Capacity {
                 bps: None,
                 method: "refused: below what was delivered",
-                lower_bps: Some(delivered),
+                lower_bps: goodput,
                 upper_bps: None,
             },
             _ => capacity,

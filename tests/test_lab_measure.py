@@ -118,7 +118,18 @@ def ends(lines):
 
 
 @needs_root
-@pytest.mark.parametrize("case", ["receive buffer", "slow reader", "paced socket", "narrow link"])
+@pytest.mark.parametrize(
+    "case",
+    [
+        "receive buffer",
+        "slow reader",
+        pytest.param(
+            "paced socket",
+            marks=pytest.mark.xfail(reason="from packets, the kernel's pacing looks like growth"),
+        ),
+        "narrow link",
+    ],
+)
 def test_the_passive_verdict_is_the_same(tool, tmp_path, case):
     """One run, asked twice: the kernel's accounts, and a capture at the sender."""
     name, options, _ = CASES[case]

@@ -199,8 +199,8 @@ impl SenderView {
 
 /// Several acknowledgements made room for long and none let anything out: there was nothing to
 /// send, and there had not been since the last segment. For long, since the delay to the sender is
-/// known only so well. Where the last of a few acknowledgements let it go on, though, it was the buffer
-/// that had to empty far enough (the kernel wakes a writer when a third is free).
+/// known only so well. Where the last of a few acknowledgements let it go on, though, it was the
+/// buffer that had to empty far enough (the kernel wakes a writer when a third is free).
 fn blame_pause(gap: &mut [Piece], released: i64, clocked: bool) {
     let pause: i64 = gap.iter().map(Piece::pause_ns).sum();
     let whole: i64 = gap.iter().map(|piece| piece.end.since(piece.start).0).sum();

@@ -112,6 +112,8 @@ pub struct Facts {
     pub closures: u32,
     /// Retransmission timeouts.
     pub timeouts: u32,
+    /// Mean over largest window that the receiver ever advertised.
+    pub openness: Option<f64>,
     /// Smallest over mean window.
     pub window_sway: Option<f64>,
 }
@@ -187,6 +189,8 @@ impl Facts {
         }
         let inferred = context.inferred_rwnd.filter(|&rwnd| rwnd > 0 && signs.rounds > 0);
         self.inferred_fullness = inferred.map(|rwnd| most / rwnd as f64);
+        let most = context.rwnd_max.filter(|&most| most > 0);
+        self.openness = sums.rwnd_mean().zip(most).map(|(mean, most)| mean / most as f64);
         self.window_sway = sums.rwnd_min.zip(sums.rwnd_mean()).map(|(w, mean)| w as f64 / mean);
     }
 

@@ -1,11 +1,14 @@
 //! The receiver: a small buffer, a slow reader, or a window that cannot grow.
 
-use super::{Case, Cause, Confidence};
+use super::{Case, Cause, Confidence, threshold};
 
 /// Which of them.
 pub fn cause(case: &Case) -> (Cause, Confidence) {
     let (facts, context) = (&case.facts, &case.context);
-    if facts.closures > 0 || facts.window_sway.is_some_and(|sway| sway < 0.7) {
+    // Unread data takes from the window: it closes, shrinks, or stays far below what it was.
+    let shrinks = facts.window_sway.is_some_and(|sway| sway < threshold::SWAY);
+    let filled = facts.openness.is_some_and(|open| open < threshold::OPENNESS);
+    if facts.closures > 0 || shrinks || filled {
         return (Cause::ReceiverSlowReader, Confidence::High);
     }
     let unscaled = context.window_scale == Some(0);

@@ -99,3 +99,7 @@ pub const FULL: f64 = 0.9;
 pub const CLOSING: f64 = 0.35;
 /// Share below which the clocks do not show a cause that the shape of the flight does.
 pub const UNSEEN: f64 = 0.1;
+/// Smallest over mean window below which the receiver took some of it back.
+pub const SWAY: f64 = 0.7;
+/// Mean over largest window below which unread data fills the receiver's buffer.
+pub const OPENNESS: f64 = 0.6;

@@ -382,7 +382,7 @@ impl Half {
                 lower_bps: Some(bps),
                 upper_bps: None,
             },
-            (Some(bps), _) if goodput.is_some_and(|goodput| bps < goodput) => Capacity {
+            (Some(bps), _) if goodput.is_some_and(|goodput| BELOW * bps < goodput) => Capacity {
                 bps: None,
                 method: "refused: below what was delivered",
                 lower_bps: goodput,
@@ -432,3 +432,5 @@ const FEWEST_SAMPLES: u32 = 20;
 const QUEUES_AT_LEAST: f64 = 0.03;
 /// A capacity up to so many times the delivered rate is near it (ALGORITHMS 7.12).
 const OWN_PACE: f64 = 1.5;
+/// What was sent may still lie in the queue, so that only a capacity this far below it is too low.
+const BELOW: f64 = 1.2;

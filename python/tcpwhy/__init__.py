@@ -12,12 +12,14 @@ from tcpwhy._core import (
     __version__,
 )
 from tcpwhy.analysis import DamagedInputWarning, Result, analyze
+from tcpwhy.live import Monitor, monitor
 from tcpwhy.simulation import Simulation, simulate
 from tcpwhy.store import Store
 
 __all__ = [
     "DamagedInputWarning",
     "InputError",
+    "Monitor",
     "PrivilegeError",
     "Result",
     "Simulation",
@@ -26,5 +28,6 @@ __all__ = [
     "UsageError",
     "__version__",
     "analyze",
+    "monitor",
     "simulate",
 ]

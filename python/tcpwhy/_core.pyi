@@ -16,6 +16,7 @@ __all__ = [
     "analyze",
     "counters",
     "models",
+    "monitor",
     "predict",
     "predict_one",
     "schemas",
@@ -54,6 +55,7 @@ class Stream(Iterator[tuple[str, Batch]]):
     def __iter__(self) -> Stream: ...
     def __next__(self) -> tuple[str, Batch]: ...
     def progress(self) -> tuple[int, int | None, int]: ...
+    def dropped(self) -> tuple[int, int]: ...
     def stop(self) -> None: ...
 
 def analyze(
@@ -68,8 +70,26 @@ def analyze(
     frame: int | None = None,
     workers: int | None = None,
     compat_seed: bool = False,
+    pace: float | None = None,
 ) -> Stream: ...
 
+def monitor(
+    interfaces: Sequence[str],
+    *,
+    tables: Sequence[str],
+    interval_ns: int | None = None,
+    idle_timeout_ns: int | None = None,
+    min_packets: int | None = None,
+    filter: str | None = None,
+    flow: str | None = None,
+    workers: int | None = None,
+    compat_seed: bool = False,
+    fanout: str = "hash",
+    snaplen: int | None = None,
+    promiscuous: bool = True,
+    ring_bytes: int | None = None,
+    drop_privileges: bool = False,
+) -> Stream: ...
 @final
 class Simulation(Iterator[tuple[str, Batch]]):
     def __iter__(self) -> Simulation: ...

@@ -1,6 +1,8 @@
 //! The calls into C: the only `unsafe` code of tcpwhy.
 #![expect(unsafe_code, reason = "calling C is what this module is for")]
 
+pub(crate) mod packet;
+
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::mem::transmute;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};

@@ -72,7 +72,6 @@ def analyze(
     compat_seed: bool = False,
     pace: float | None = None,
 ) -> Stream: ...
-
 def monitor(
     interfaces: Sequence[str],
     *,
@@ -90,6 +89,7 @@ def monitor(
     ring_bytes: int | None = None,
     drop_privileges: bool = False,
 ) -> Stream: ...
+
 @final
 class Simulation(Iterator[tuple[str, Batch]]):
     def __iter__(self) -> Simulation: ...

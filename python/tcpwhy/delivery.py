@@ -19,7 +19,9 @@ WAITING = 64
 class Delivery:
     """Hands batches to a sink, without ever waiting for it."""
 
-    def __init__(self, name: str, sink: Sink, *, every_s: float, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, name: str, sink: Sink, *, every_s: float, say: Callable[[str], None]
+    ) -> None:
         """Start the thread; `say` is told of failures, a sink that can is flushed `every_s`."""
         self.name = name
         self.tables = sink.tables
@@ -70,7 +72,7 @@ class Delivery:
     def _try(self, action: Callable[[], None]) -> bool:
         try:
             action()
-        except Exception as error:  # noqa: BLE001 (a sink may fail in any way; capture goes on)
+        except Exception as error:
             if not self._failing:
                 self._say(f"{self.name}: {error}; the capture goes on, rows are lost")
             self._failing = True

@@ -88,9 +88,7 @@ _STATUS_S = 1.0
     default=True,
     help="Also packets to other hosts.  [default: promiscuous]",
 )
-@click.option(
-    "--duration", type=DURATION, help="End after this time.  [default: until stopped]"
-)
+@click.option("--duration", type=DURATION, help="End after this time.  [default: until stopped]")
 @click.option("--status/--no-status", default=True, help="A line on standard error every second.")
 def command(
     interfaces: tuple[str, ...],
@@ -110,22 +108,26 @@ def command(
     wanted = list(tables) or list(TABLES)
     # First the sockets, then everything else without privileges.
     result = monitor(interfaces, table=wanted, drop_privileges=True, **options)  # type: ignore[arg-type]
-    deliveries = []
     try:
         sinks = [open_sink(target, format=format, tables=tables or None) for target in targets]
     except BaseException:
         result.stop()
         raise
-    for target, sink in zip(targets, sinks, strict=True):
-        deliveries.append(Delivery(target, sink, every_s=_FLUSH_S, say=_say))
+    named = zip(targets, sinks, strict=True)
+    deliveries = [Delivery(name, sink, every_s=_FLUSH_S, say=_say) for name, sink in named]
+    _say(f"watching {', '.join(interfaces)}")
     with _ended_by_signals(result, duration) as ended, _status(result, deliveries, shown=status):
         for table, batch in result.batches():
             for delivery in deliveries:
                 if table in delivery.tables:
                     (delivery.put if ended.is_set() else delivery.offer)(table, batch)
+    return _account(result, deliveries)
+
+
+def _account(result: Monitor, deliveries: Sequence[Delivery]) -> int:
+    """Finish the sinks and say what was lost; give the exit code."""
     for delivery in deliveries:
         delivery.close()
-    for delivery in deliveries:
         if delivery.rows_lost:
             _say(f"{delivery.name}: {delivery.rows_lost:,} rows were lost")
     lost = result.lost()
@@ -180,7 +182,9 @@ def _status(result: Monitor, deliveries: Sequence[Delivery], *, shown: bool) -> 
             lost = result.lost()
             rows = lost.rows + sum(delivery.rows_lost for delivery in deliveries)
             rate = (packets - before) / (now - then)
-            line = f"{packets:,} packets, {rate:,.0f}/s; lost {lost.packets:,} packets, {rows:,} rows"
+            line = (
+                f"{packets:,} packets, {rate:,.0f}/s; lost {lost.packets:,} packets, {rows:,} rows"
+            )
             print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
             before, then = packets, now
 

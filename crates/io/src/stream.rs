@@ -159,8 +159,8 @@ impl Reader {
         Reader { inputs, intake, shared, failed: None, batch, pace: None }
     }
 
-    /// Reads some frames and gives their segments to `each`, many at a time, and the time that it is
-    /// now for a paced run; it says whether it wants more. False at the end.
+    /// Reads some frames and gives their segments to `each`, many at a time, and the time that it
+    /// is now for a paced run; it says whether it wants more. False at the end.
     fn step(&mut self, mut each: impl FnMut(&[Segment], &Intake, Option<Nanos>) -> bool) -> bool {
         if self.shared.stopped() || self.failed.is_some() {
             return false;

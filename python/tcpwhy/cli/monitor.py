@@ -7,14 +7,16 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 import click
 
+from tcpwhy import store
 from tcpwhy.cli._options import DURATION
 from tcpwhy.delivery import Delivery
 from tcpwhy.live import FANOUTS, TABLES, Monitor, monitor
 from tcpwhy.sinks import formats, open_sink
-from tcpwhy.units import nanoseconds
+from tcpwhy.units import nanoseconds, quantity
 
 _FLUSH_S = 3.0
 """A store is given what waits this often: so much is lost with the machine."""
@@ -89,6 +91,14 @@ _STATUS_S = 1.0
     help="Also packets to other hosts.  [default: promiscuous]",
 )
 @click.option("--duration", type=DURATION, help="End after this time.  [default: until stopped]")
+@click.option(
+    "--keep", type=DURATION, help="Remove what a store has of days before that.  [default: all]"
+)
+@click.option(
+    "--keep-size",
+    metavar="BYTES",
+    help="Remove the oldest of a store that is larger, such as 20GB.  [default: all]",
+)
 @click.option("--status/--no-status", default=True, help="A line on standard error every second.")
 def command(
     interfaces: tuple[str, ...],
@@ -96,6 +106,8 @@ def command(
     format: str | None,
     outputs: tuple[str, ...],
     duration: str | None,
+    keep: str | None,
+    keep_size: str | None,
     status: bool,
     **options: object,
 ) -> int:
@@ -106,10 +118,18 @@ def command(
     """
     targets = outputs or ("-",)
     wanted = list(tables) or list(TABLES)
+    bounds = {
+        "keep_ns": nanoseconds(keep) if keep else None,
+        "keep_bytes": int(quantity(keep_size, "bytes")) if keep_size else None,
+    }
     # First the sockets, then everything else without privileges.
-    result = monitor(interfaces, table=wanted, drop_privileges=True, **options)  # type: ignore[arg-type]
+    chosen: dict[str, Any] = {"table": wanted, "drop_privileges": True} | options
+    result = monitor(interfaces, **chosen)
     try:
         sinks = [open_sink(target, format=format, tables=tables or None) for target in targets]
+        for sink in sinks:
+            if isinstance(sink, store.Sink):
+                sink.keep_up(**bounds)
     except BaseException:
         result.stop()
         raise

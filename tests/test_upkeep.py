@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from tcpwhy import Store, upkeep
+from tcpwhy import Store, store, upkeep
 from tcpwhy.store import Sink
 from tcpwhy.upkeep import MANY_PARTS
 
@@ -76,9 +76,34 @@ def test_a_crash_while_parts_are_joined_loses_and_doubles_nothing(
     sink.keep_up()
     for number in range(MANY_PARTS - 1):
         write(sink, batch_of, row(number))
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch:
         patch.setattr(upkeep, "_finish", crash)
-        write(sink, batch_of, row(MANY_PARTS - 1))
+        with pytest.raises(KeyboardInterrupt):
+            write(sink, batch_of, row(MANY_PARTS - 1))
     Sink(str(tmp_path), ("flows",)).keep_up()
     assert numbers(tmp_path) == list(range(MANY_PARTS))
     assert len(parts(tmp_path)) == 1
+
+
+def test_a_full_disk_costs_what_does_not_fit_and_nothing_else(batch_of, tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "ROWS_PER_PART", 4)
+    sink = Sink(str(tmp_path), ("flows",))
+    sink.keep_up()
+    full = True
+    write_file = store.write_file
+
+    def write_or_fail(connection, rows, path, **options):
+        if full and "date=1970" not in str(path):
+            raise OSError(28, "No space left on device", str(path))
+        write_file(connection, rows, path, **options)
+
+    monkeypatch.setattr(store, "write_file", write_or_fail)
+    for number in range(4):
+        sink.write("flows", batch_of("flows", row(number, days_ago=number % 2)))
+    for number in range(4, 9):
+        with pytest.raises(OSError, match="No space"):
+            sink.write("flows", batch_of("flows", row(number)))
+    full = False
+    sink.write("flows", batch_of("flows", row(9)))
+    sink.close()
+    assert numbers(tmp_path) == [0, 1, 2, 3, 9]

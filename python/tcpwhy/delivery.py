@@ -74,7 +74,7 @@ class Delivery:
             action()
         except Exception as error:
             if not self._failing:
-                self._say(f"{self.name}: {error}; the capture goes on, rows are lost")
+                self._say(f"{self.name}: {error}; the capture goes on")
             self._failing = True
             return False
         if self._failing:

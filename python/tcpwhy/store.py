@@ -148,12 +148,12 @@ class Sink:
                 write_file(self._connection, f"FROM {name}", folder / f"{_SEED}.parquet")
 
     def write(self, table: str, batch: Batch) -> None:
-        """Take a batch; a part is written when enough rows wait."""
+        """Take a batch; a part is written when enough rows wait, or else the batch is refused."""
+        if self._staged[table] >= ROWS_PER_PART:
+            self._flush(table)
         self._connection.register("batch", batch)
         self._connection.execute(f"INSERT INTO {table} FROM batch")
         self._staged[table] += len(batch)
-        if self._staged[table] >= ROWS_PER_PART:
-            self._flush(table)
 
     def keep_up(self, *, keep_ns: int | None = None, keep_bytes: int | None = None) -> None:
         """Prepare for a long run: join small parts, and keep no more than is said.
@@ -190,11 +190,12 @@ class Sink:
             folder.mkdir(exist_ok=True)
             order = " ORDER BY flow_id" if table in _TIME_COLUMN else ""
             rows = f"FROM {table} WHERE {where}{order}"
-            part = folder / f"part-{ulid()}.parquet"
-            write_file(self._connection, rows, part)
+            target = folder / f"part-{ulid()}.parquet"
+            write_file(self._connection, rows, target)
+            # Date by date, so that a full disk leaves what is not written yet, and only that.
+            self._connection.execute(f"DELETE FROM {table} WHERE {where}")
             if self._upkeep:
-                self._written.append(part)
-        self._connection.execute(f"DELETE FROM {table}")
+                self._written.append(target)
         self._staged[table] = 0
 
     def _supersede(self, table: str) -> None:

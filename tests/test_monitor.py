@@ -181,3 +181,15 @@ def test_privileges_are_given_up(link, tmp_path):
             lines = (task / "status").read_text().splitlines()
             held = dict(line.split(":\t") for line in lines if line.startswith("Cap"))
             assert (held["CapEff"], held["CapPrm"]) == ("0" * 16, "0" * 16)
+
+
+def test_a_paced_file_gives_the_rows_of_the_file(tmp_path):
+    file = tmp_path / "transfer.pcap"
+    file.write_bytes(packets.pcap(packets.transfer(100)))
+    rows_of = [
+        rows(api.analyze(file, table=TABLES, pace=pace).to_duckdb(), table)
+        for table in TABLES
+        for pace in (None, 20.0)
+    ]
+    assert rows_of[0]
+    assert rows_of[::2] == rows_of[1::2]

@@ -31,6 +31,14 @@ class Link:
         """Give the command that runs this Python there."""
         return self.command(sys.executable, *arguments)
 
+    def set(self, *arguments: str) -> None:
+        """Change the end that is watched: `ip link set`."""
+        _ip("-n", self.near, "link", "set", NEAR, *arguments)
+
+    def delete(self) -> None:
+        """Take the link away."""
+        _ip("-n", self.near, "link", "del", NEAR)
+
     def send(self, frames: Sequence[bytes], *, from_near: bool = False) -> None:
         """Put frames on the link, in order."""
         name, interface = (self.near, NEAR) if from_near else (self.far, FAR)

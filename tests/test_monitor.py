@@ -183,6 +183,30 @@ def test_privileges_are_given_up(link, tmp_path):
             assert (held["CapEff"], held["CapPrm"]) == ("0" * 16, "0" * 16)
 
 
+def test_an_interface_may_go_down_and_up(link, tmp_path):
+    file = tmp_path / "flows.jsonl"
+    frames = [data for _, data in packets.transfer(40)]
+    with watching(link, "-o", file):
+        link.send(frames[:20])
+        link.set("down")
+        link.set("up")
+        link.send(frames[20:])
+    found = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [row["data_packets"] for row in found if row["data_packets"]] == [40]
+
+
+def test_an_interface_that_disappears_ends_the_run(link, tmp_path):
+    file = tmp_path / "flows.jsonl"
+    command = link.python("-m", "tcpwhy", "monitor", links.NEAR, "--interval", "100ms", "-o", file)
+    with started(command, "watching") as (process, _):
+        link.send([data for _, data in packets.transfer(40)][:-3])
+        link.delete()
+        said = process.communicate(timeout=60)[1]
+    assert (process.returncode, "no longer there" in said) == (3, True), said
+    found = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [row["data_packets"] for row in found if row["data_packets"]] == [40]
+
+
 def test_a_paced_file_gives_the_rows_of_the_file(tmp_path):
     file = tmp_path / "transfer.pcap"
     file.write_bytes(packets.pcap(packets.transfer(100)))

@@ -147,3 +147,60 @@ const JSET: u16 = 0x45;
 const TAX: u16 = 0x07;
 const RET_K: u16 = 0x06;
 const RET_A: u16 = 0x16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tcpwhy_core::wire::bpf::Program;
+
+    /// The program as it is for a packet that starts with its network header, with every return
+    /// made a question: is it this value?
+    fn gives(value: u32, ethertype: u32) -> Program {
+        let here = |instruction: &Instruction| match *instruction {
+            Instruction { code: LDW_ABS, k: PROTOCOL, .. } => op(LD_IMM, ethertype),
+            Instruction { code: LDX_MSH | LDH_IND | LDW_ABS | LDH_ABS | LDB_ABS, k, .. } => {
+                Instruction { k: k.wrapping_sub(NET), ..*instruction }
+            }
+            _ => *instruction,
+        };
+        let mut program: Vec<Instruction> = symmetric_program().iter().map(here).collect();
+        // Every way out leads over RET_A or RET_K at the end of a block.
+        let end = program.len() as u32;
+        for (at, instruction) in program.iter_mut().enumerate() {
+            if instruction.code == RET_A {
+                *instruction = op(JA, end - at as u32 - 1);
+            }
+        }
+        program.extend([jump(JEQ, value, 0, 1), op(RET_K, 1), op(RET_K, 0)]);
+        Program::new(program).expect("a valid program")
+    }
+
+    fn packet(tags: usize, from: (u8, u16), to: (u8, u16), fragment: u8) -> Vec<u8> {
+        let mut packet = [0, 5, 8, 0].repeat(tags);
+        packet.extend([0x45, 0, 0, 40, 0, 0, fragment, 0, 64, 6, 0, 0]);
+        packet.extend([10, 0, 0, from.0, 10, 0, 0, to.0]);
+        packet.extend([from.1.to_be_bytes(), to.1.to_be_bytes()].concat());
+        packet.extend([0; 16]);
+        packet
+    }
+
+    /// What the program is to give, computed another way.
+    fn expected(from: (u8, u16), to: (u8, u16), ports: bool) -> u32 {
+        let addresses = u32::from(from.0 ^ to.0);
+        let ports = if ports { u32::from(from.1 ^ to.1) } else { 0 };
+        (addresses ^ ports).wrapping_mul(0x9e37_79b1) >> 16
+    }
+
+    #[test]
+    fn both_directions_give_the_same_with_and_without_a_tag() {
+        let (client, server) = ((1, 40_000), (7, 443));
+        for (tags, ethertype) in [(0, ETHERTYPE_IPV4), (1, 0x8100)] {
+            for (from, to) in [(client, server), (server, client)] {
+                let program = gives(expected(from, to, true), ethertype);
+                assert!(program.matches(&packet(tags, from, to, 0), 60), "{tags} tags");
+                let program = gives(expected(from, to, false), ethertype);
+                assert!(program.matches(&packet(tags, from, to, 0x20), 60), "a fragment");
+            }
+        }
+    }
+}

@@ -87,6 +87,7 @@ def monitor(
     snaplen: int | None = None,
     promiscuous: bool = True,
     ring_bytes: int | None = None,
+    max_flows: int | None = None,
     drop_privileges: bool = False,
 ) -> Stream: ...
 

@@ -15,6 +15,10 @@ FANOUTS = ("hash", "cbpf", "qm")
 """Ways in which workers share packets."""
 
 
+MAX_FLOWS = 2_000_000
+"""Flows that a worker holds at the same time: some 200 bytes each while they are short."""
+
+
 class Lost(NamedTuple):
     """What a live run could not keep up with."""
 
@@ -47,6 +51,7 @@ def monitor(
     snaplen: int | None = None,
     promiscuous: bool = True,
     ring_bytes: int | None = None,
+    max_flows: int | None = None,
     drop_privileges: bool = False,
 ) -> Monitor:
     """Say for every TCP connection on a link what limits it, while it lasts.
@@ -67,6 +72,8 @@ def monitor(
         snaplen: bytes of a frame that are kept, 256 unless given; headers are enough.
         promiscuous: also packets to other hosts.
         ring_bytes: memory of each ring, 64 MiB unless given.
+        max_flows: flows that a worker holds at the same time, two million unless given; beyond,
+            those without data go first, then those that were silent longest.
         drop_privileges: give up every capability of this thread once the sockets are open.
 
     Raises:
@@ -87,6 +94,7 @@ def monitor(
     if flow is not None and not re.fullmatch(r"\d+|1:[\w+/]{27}=", str(flow)):
         raise UsageError(f"{flow!r} is neither a flow_id, a number, nor a Community ID, 1:…=")
     least = {"min_packets": (min_packets, 1), "workers": (workers, 1)}
+    least["max_flows"] = (max_flows, 1)
     least |= {"snaplen": (snaplen, 64), "ring_bytes": (ring_bytes, 2**22)}
     for name, (value, bound) in least.items():
         if value is not None and value < bound:
@@ -105,6 +113,7 @@ def monitor(
         snaplen=snaplen,
         promiscuous=promiscuous,
         ring_bytes=ring_bytes,
+        max_flows=max_flows or MAX_FLOWS,
         drop_privileges=drop_privileges,
     )
     return Monitor(stream, tables)

@@ -129,7 +129,7 @@ pub fn analyze(
 #[pyo3(signature = (
     interfaces, *, tables, interval_ns=None, idle_timeout_ns=None, min_packets=None, filter=None,
     flow=None, workers=None, compat_seed=false, fanout="hash", snaplen=None, promiscuous=true,
-    ring_bytes=None, drop_privileges=false,
+    ring_bytes=None, max_flows=None, drop_privileges=false,
 ))]
 #[expect(clippy::too_many_arguments, reason = "they are the keyword arguments of Python")]
 pub fn monitor(
@@ -147,10 +147,12 @@ pub fn monitor(
     snaplen: Option<u32>,
     promiscuous: bool,
     ring_bytes: Option<usize>,
+    max_flows: Option<usize>,
     drop_privileges: bool,
 ) -> PyResult<Stream> {
     let options = options(&tables, interval_ns, idle_timeout_ns, min_packets)?;
-    let options = Options { flow, compat_seed, ..options };
+    let max_flows = max_flows.unwrap_or(options.max_flows);
+    let options = Options { flow, compat_seed, max_flows, ..options };
     let default = Capture::default();
     let fanout = Fanout::from_name(fanout);
     let capture = Capture {

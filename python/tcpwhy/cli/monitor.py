@@ -86,6 +86,11 @@ _STATUS_S = 1.0
     help="Bytes of a frame that are kept.  [default: 256]",
 )
 @click.option(
+    "--max-flows",
+    type=click.IntRange(min=1),
+    help="Flows that a worker holds at the same time.  [default: 2000000]",
+)
+@click.option(
     "--promiscuous/--no-promiscuous",
     default=True,
     help="Also packets to other hosts.  [default: promiscuous]",

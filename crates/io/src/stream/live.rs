@@ -35,6 +35,8 @@ struct Worker {
     /// When flows were last looked through, and how much of a flow that left to look at.
     settled: (Instant, f64),
     interval: Duration,
+    /// Whether it speaks for all workers about what they all see.
+    speaks: bool,
 }
 
 /// Where a worker's rows go.
@@ -59,9 +61,11 @@ impl Live {
         shared: &Arc<Shared>,
     ) -> Live {
         let (send, items) = sync_channel(ITEMS);
+        let mut first = true;
         let worker = |(member, intake)| {
             let out = Out::new(send.clone(), shared.clone());
-            let worker = Worker::new(member, intake, options, out);
+            let mut worker = Worker::new(member, intake, options, out);
+            worker.speaks = std::mem::take(&mut first);
             thread::spawn(move || worker.run())
         };
         let threads: Vec<_> = members.into_iter().zip(intakes).map(worker).collect();
@@ -105,6 +109,7 @@ impl Worker {
             out,
             settled: (Instant::now(), 0.0),
             interval: Duration::from_nanos(options.interval.0.max(1) as u64),
+            speaks: false,
         }
     }
 
@@ -181,7 +186,7 @@ impl Worker {
         }
         self.count();
         let (missing, some) = self.member.missing();
-        for name in missing {
+        for name in missing.into_iter().filter(|_| self.speaks) {
             let message = "the interface is no longer there; what came before was analysed";
             self.out.send(Err(Error::Interface { name, message: message.to_owned() }));
         }

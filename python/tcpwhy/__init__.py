@@ -13,6 +13,7 @@ from tcpwhy._core import (
 )
 from tcpwhy.active.api import Measurement, measure
 from tcpwhy.analysis import DamagedInputWarning, Result, analyze
+from tcpwhy.live import Monitor, monitor
 from tcpwhy.simulation import Simulation, simulate
 from tcpwhy.store import Store
 
@@ -20,6 +21,7 @@ __all__ = [
     "DamagedInputWarning",
     "InputError",
     "Measurement",
+    "Monitor",
     "PrivilegeError",
     "Result",
     "Simulation",
@@ -29,5 +31,6 @@ __all__ = [
     "__version__",
     "analyze",
     "measure",
+    "monitor",
     "simulate",
 ]

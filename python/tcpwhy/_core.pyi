@@ -18,6 +18,7 @@ __all__ = [
     "counters",
     "emulate",
     "models",
+    "monitor",
     "predict",
     "predict_one",
     "scenario_names",
@@ -58,6 +59,7 @@ class Stream(Iterator[tuple[str, Batch]]):
     def __iter__(self) -> Stream: ...
     def __next__(self) -> tuple[str, Batch]: ...
     def progress(self) -> tuple[int, int | None, int]: ...
+    def dropped(self) -> tuple[int, int]: ...
     def stop(self) -> None: ...
 
 def analyze(
@@ -72,6 +74,25 @@ def analyze(
     frame: int | None = None,
     workers: int | None = None,
     compat_seed: bool = False,
+    pace: float | None = None,
+) -> Stream: ...
+def monitor(
+    interfaces: Sequence[str],
+    *,
+    tables: Sequence[str],
+    interval_ns: int | None = None,
+    idle_timeout_ns: int | None = None,
+    min_packets: int | None = None,
+    filter: str | None = None,
+    flow: str | None = None,
+    workers: int | None = None,
+    compat_seed: bool = False,
+    fanout: str = "hash",
+    snaplen: int | None = None,
+    promiscuous: bool = True,
+    ring_bytes: int | None = None,
+    max_flows: int | None = None,
+    drop_privileges: bool = False,
 ) -> Stream: ...
 
 @final

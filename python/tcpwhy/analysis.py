@@ -44,6 +44,7 @@ def analyze(
     frame: int | None = None,
     workers: int | None = None,
     compat: Literal["seed"] | None = None,
+    pace: float | None = None,
 ) -> "Result":
     """Say for every TCP connection of a capture what limits it.
 
@@ -59,6 +60,9 @@ def analyze(
         frame: of the segments table only the row of this frame, whatever its flow.
         workers: threads; as many as there are cores unless given.
         compat: "seed" also computes the formulas of the published prototype.
+        pace: read as fast as the packets came, times this factor, as from a live link: rows come
+            every interval, and those that are not taken in time are dropped and counted. One
+            thread does all work.
 
     Raises:
         UsageError: for an option that makes no sense, or a wrong filter.
@@ -82,6 +86,8 @@ def analyze(
     for name, value in least_one.items():
         if value is not None and value < 1:
             raise UsageError(f"{name} must be at least 1, not {value}")
+    if pace is not None and not pace > 0:
+        raise UsageError(f"pace must be above 0, not {pace}")
     stream = _core.analyze(
         inputs,
         tables=tables,
@@ -93,6 +99,7 @@ def analyze(
         frame=frame,
         workers=workers,
         compat_seed=compat == "seed",
+        pace=pace,
     )
     return Result(stream, tables)
 

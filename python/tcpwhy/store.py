@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from tcpwhy import _core
 from tcpwhy._core import Batch, InputError, Rows, UsageError
 from tcpwhy.files import quoted, write_file
+from tcpwhy.upkeep import SMALL_BYTES, Upkeep
 
 if TYPE_CHECKING:
     import duckdb
@@ -134,6 +135,8 @@ class Sink:
         self._connection = duckdb.connect()
         self._staged = dict.fromkeys(self.tables, 0)
         self._earlier: dict[str, list[str]] = {}
+        self._upkeep: Upkeep | None = None
+        self._written: list[Path] = []
         _make(self.path)
         for name, _ in _core.schemas():
             self._connection.register("batch", Rows(name, []))
@@ -145,18 +148,31 @@ class Sink:
                 write_file(self._connection, f"FROM {name}", folder / f"{_SEED}.parquet")
 
     def write(self, table: str, batch: Batch) -> None:
-        """Take a batch; a part is written when enough rows wait."""
+        """Take a batch; a part is written when enough rows wait, or else the batch is refused."""
+        if self._staged[table] >= ROWS_PER_PART:
+            self._flush(table)
         self._connection.register("batch", batch)
         self._connection.execute(f"INSERT INTO {table} FROM batch")
         self._staged[table] += len(batch)
-        if self._staged[table] >= ROWS_PER_PART:
-            self._flush(table)
+
+    def keep_up(self, *, keep_ns: int | None = None, keep_bytes: int | None = None) -> None:
+        """Prepare for a long run: join small parts, and keep no more than is said.
+
+        Its flows are new, so that no part of an earlier run is looked through for them.
+        """
+        self._upkeep = Upkeep(self.path, keep_ns=keep_ns, keep_bytes=keep_bytes)
+        self._earlier = {name: [] for name in self._earlier}
 
     def flush(self) -> None:
         """Write everything that waits."""
         for table, rows in self._staged.items():
             if rows:
                 self._flush(table)
+        if self._upkeep:
+            self._upkeep.join(self._connection, self._written)
+            self._upkeep.remove()
+            small = (p for p in self._written if p.exists() and p.stat().st_size < SMALL_BYTES)
+            self._written = list(small)
 
     def close(self) -> None:
         """Write the rest."""
@@ -174,8 +190,12 @@ class Sink:
             folder.mkdir(exist_ok=True)
             order = " ORDER BY flow_id" if table in _TIME_COLUMN else ""
             rows = f"FROM {table} WHERE {where}{order}"
-            write_file(self._connection, rows, folder / f"part-{ulid()}.parquet")
-        self._connection.execute(f"DELETE FROM {table}")
+            target = folder / f"part-{ulid()}.parquet"
+            write_file(self._connection, rows, target)
+            # Date by date, so that a full disk leaves what is not written yet, and only that.
+            self._connection.execute(f"DELETE FROM {table} WHERE {where}")
+            if self._upkeep:
+                self._written.append(target)
         self._staged[table] = 0
 
     def _supersede(self, table: str) -> None:

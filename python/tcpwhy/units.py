@@ -9,7 +9,7 @@ from tcpwhy._core import UsageError
 Duration: TypeAlias = str | float | timedelta
 
 _NANOSECONDS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}
-_NANOSECONDS |= {"m": 60 * 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
+_NANOSECONDS |= {"m": 60 * 10**9, "min": 60 * 10**9, "h": 3600 * 10**9, "d": 86400 * 10**9}
 
 
 def nanoseconds(duration: Duration) -> int:

@@ -98,6 +98,8 @@ counters! {
         CaptureGaps = "capture_gaps",
         /// Packets that the kernel dropped before the capture saw them.
         KernelDrops = "kernel_drops",
+        /// Rows of a live run that were dropped since what takes them was too slow.
+        RowsDropped = "rows_dropped",
     }
 }
 

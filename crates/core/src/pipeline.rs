@@ -133,6 +133,17 @@ impl Pipeline {
         self.table.sweep(TICK_SLOTS, now, timeout, &mut self.analysis);
     }
 
+    /// Analyses what was filed of the next `flows` flows but is not worth a burst yet, so that the
+    /// rows of a slow flow are not late. Rows do not depend on it.
+    pub fn settle(&mut self, flows: usize) {
+        self.table.settle(flows, &mut self.analysis);
+    }
+
+    /// Flows that [`Pipeline::settle`] goes through, those that have just ended included.
+    pub fn flows(&self) -> usize {
+        self.table.slots()
+    }
+
     /// Ends some of the flows that are left; false once there are none. The rows of a million flows
     /// are many, so take what is ready in between.
     pub fn finish(&mut self) -> bool {

@@ -68,6 +68,8 @@ fn run(segments: &[Segment], cuts: &[usize]) -> (Vec<(Table, RecordBatch)>, Pipe
     for &cut in cuts {
         let (batch, after) = rest.split_at(cut.min(rest.len()));
         pipeline.push(batch);
+        // As on a live link, where rows do not wait for a burst.
+        pipeline.settle(pipeline.flows() / 2 + 1);
         rest = after;
     }
     pipeline.push(rest);

@@ -54,6 +54,13 @@ pub enum Error {
         /// Frames that were read.
         frames: u64,
     },
+    /// An interface cannot be captured, or no longer.
+    Interface {
+        /// Its name.
+        name: String,
+        /// What is the matter.
+        message: String,
+    },
     /// A privilege is missing; the text names it and how to get it.
     Privilege(String),
     /// The run was interrupted.
@@ -122,6 +129,7 @@ impl fmt::Display for Error {
                  capture on an interface with another link type (tcpdump -y)",
                 path.display()
             ),
+            Error::Interface { name, message } => write!(f, "{name}: {message}"),
             Error::Interrupted => f.write_str("interrupted"),
         }
     }

@@ -1,7 +1,7 @@
 //! Capture filters on files: pcap-filter(7) expressions, compiled by libpcap for every link type
 //! that appears and run in our interpreter.
 
-use tcpwhy_core::wire::bpf::Program;
+use tcpwhy_core::wire::bpf::{Instruction, Program};
 use tcpwhy_core::wire::capture::Record;
 use tcpwhy_core::wire::linktype::ETHERNET;
 
@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::sys::Libpcap;
 
 /// A filter expression and its programs.
+#[derive(Clone)]
 pub(crate) struct Filter {
     expression: String,
     programs: Vec<(Variant, Program)>,
@@ -36,6 +37,13 @@ impl Filter {
     pub fn matches(&mut self, record: &Record) -> Result<bool, Error> {
         let variant = Variant::of(record.linktype, record.bytes);
         Ok(self.program(variant)?.matches(record.bytes, record.wire_len))
+    }
+
+    /// The program for a link type that was known from the start.
+    pub fn instructions(&self, linktype: u16) -> &[Instruction] {
+        let variant = Variant::of(linktype, &[]);
+        let program = self.programs.iter().find(|(known, _)| *known == variant);
+        program.map_or(&[], |(_, program)| program.instructions())
     }
 
     fn program(&mut self, variant: Variant) -> Result<&Program, Error> {

@@ -1,6 +1,7 @@
 //! Everything of tcpwhy that touches the world: files, capture rings, sockets. It decides nothing
 //! about TCP.
 
+pub mod capture;
 mod codec;
 pub mod emulate;
 mod error;
@@ -14,8 +15,9 @@ pub mod stream;
 pub mod study;
 mod sys;
 
+pub use capture::{Capture, Fanout};
 pub use emulate::duplicate;
 pub use error::Error;
 pub use files::read_frames;
 pub use progress::Progress;
-pub use stream::{Handle, Source, Stream, analyze};
+pub use stream::{Handle, Source, Stream, analyze, monitor};

@@ -14,6 +14,10 @@ pub struct Progress {
     pub packets: u64,
     /// Capture time of the last one; `None` before the first.
     pub last_ts: Option<Nanos>,
+    /// Packets of a live link that the kernel dropped.
+    pub kernel_drops: u64,
+    /// Rows of a live link that nobody took in time.
+    pub rows_dropped: u64,
 }
 
 /// What the threads of a run share.
@@ -24,6 +28,8 @@ pub(crate) struct Shared {
     bytes_total: AtomicU64,
     packets: AtomicU64,
     last_ts: AtomicI64,
+    kernel_drops: AtomicU64,
+    rows_dropped: AtomicU64,
 }
 
 /// Value of `bytes_total` when it is not known.
@@ -43,6 +49,8 @@ impl Shared {
             bytes_total: (total != UNKNOWN).then_some(total),
             packets,
             last_ts: (packets > 0).then(|| Nanos(self.last_ts.load(Relaxed))),
+            kernel_drops: self.kernel_drops.load(Relaxed),
+            rows_dropped: self.rows_dropped.load(Relaxed),
         }
     }
 
@@ -56,6 +64,20 @@ impl Shared {
 
     pub fn add_bytes(&self, n: u64) {
         self.bytes_read.fetch_add(n, Relaxed);
+    }
+
+    /// Adds what one of several readers read.
+    pub fn add_frames(&self, packets: u64, last_ts: Nanos) {
+        self.last_ts.fetch_max(last_ts.0, Relaxed);
+        self.packets.fetch_add(packets, Relaxed);
+    }
+
+    pub fn add_kernel_drops(&self, n: u64) {
+        self.kernel_drops.fetch_add(n, Relaxed);
+    }
+
+    pub fn add_rows_dropped(&self, n: u64) {
+        self.rows_dropped.fetch_add(n, Relaxed);
     }
 
     pub fn set_frames(&self, packets: u64, last_ts: Nanos) {

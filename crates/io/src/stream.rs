@@ -1,17 +1,22 @@
 //! The analysis of captures as a stream of record batches.
 
 mod inline;
+mod live;
+mod paced;
 mod parallel;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use tcpwhy_core::counter::Counters;
 use tcpwhy_core::pipeline::{Options, Table};
 use tcpwhy_core::record::{Batches, CounterRow};
+use tcpwhy_core::units::Nanos;
 use tcpwhy_core::wire::Segment;
 
+use crate::capture::{self, Capture};
 use crate::error::Error;
 use crate::files::Inputs;
 use crate::filter::Filter;
@@ -29,6 +34,9 @@ pub struct Source {
     /// Worker threads beside the one that reads; 0 is one per core, 1 does all work in the thread
     /// that asks for batches.
     pub workers: usize,
+    /// Reads at the captures' own timing, so many times as fast; then one thread does all work, and
+    /// rows that are not taken in time are dropped and counted as on a live link.
+    pub pace: Option<f64>,
 }
 
 /// A row group, or what went wrong with an input.
@@ -44,6 +52,7 @@ pub struct Stream {
 enum Run {
     Inline(Box<inline::Inline>),
     Parallel(parallel::Parallel),
+    Live(live::Live),
 }
 
 /// Watches and stops a run from another thread.
@@ -62,11 +71,28 @@ pub fn analyze(source: Source, options: Options) -> Result<Stream, Error> {
     let inputs = Inputs::open(&source.inputs, shared.clone());
     let filter = source.filter.map(|expression| Filter::new(expression, inputs.linktypes()));
     let intake = Intake::new(filter.transpose()?);
-    let reader = Reader::new(inputs, intake, shared.clone());
+    let mut reader = Reader::new(inputs, intake, shared.clone());
+    reader.pace = source.pace.map(paced::Pace::new);
     let run = match worker_count(source.workers) {
+        _ if reader.pace.is_some() => Run::Live(paced::spawn(reader, &options, &shared)),
         1 => Run::Inline(Box::new(inline::Inline::new(reader, options))),
         workers => Run::Parallel(parallel::Parallel::spawn(reader, options, workers)),
     };
+    Ok(Stream { run, shared })
+}
+
+/// Starts to analyse live links. The stream ends when it is stopped, or when no interface is left;
+/// capturing never waits for who takes the batches, and rows for which there is no room are
+/// counted. Fails at once for what cannot start: an interface, a privilege, a filter.
+pub fn monitor(capture: &Capture, options: &Options) -> Result<Stream, Error> {
+    if capture.interfaces.is_empty() {
+        return Err(Error::Usage("no interface given: `ip link` lists them".to_owned()));
+    }
+    let shared = Arc::new(Shared::new(None));
+    let workers = worker_count(capture.workers);
+    let (members, filter) = capture::open(capture, workers)?;
+    let intakes = members.iter().map(|_| Intake::new(filter.clone())).collect();
+    let run = Run::Live(live::Live::spawn(members, intakes, options, &shared));
     Ok(Stream { run, shared })
 }
 
@@ -106,6 +132,7 @@ impl Iterator for Stream {
         match &mut self.run {
             Run::Inline(inline) => inline.next(),
             Run::Parallel(parallel) => parallel.next(),
+            Run::Live(live) => live.next(),
         }
     }
 }
@@ -123,34 +150,47 @@ struct Reader {
     shared: Arc<Shared>,
     failed: Option<Error>,
     batch: Vec<Segment>,
+    pace: Option<paced::Pace>,
 }
 
 impl Reader {
     fn new(inputs: Inputs, intake: Intake, shared: Arc<Shared>) -> Reader {
         let batch = vec![Segment::default(); BATCH_LEN];
-        Reader { inputs, intake, shared, failed: None, batch }
+        Reader { inputs, intake, shared, failed: None, batch, pace: None }
     }
 
-    /// Reads some frames and gives their segments to `each`, many at a time; it says whether it
-    /// wants more. False at the end.
-    fn step(&mut self, mut each: impl FnMut(&[Segment], &Intake) -> bool) -> bool {
+    /// Reads some frames and gives their segments to `each`, many at a time, and the time that it
+    /// is now for a paced run; it says whether it wants more. False at the end.
+    fn step(&mut self, mut each: impl FnMut(&[Segment], &Intake, Option<Nanos>) -> bool) -> bool {
         if self.shared.stopped() || self.failed.is_some() {
             return false;
         }
-        let (intake, failed, batch) = (&mut self.intake, &mut self.failed, &mut self.batch);
+        let Reader { inputs, intake, shared, failed, batch, pace } = self;
         let mut filled = 0;
-        let more = self.inputs.read(|record| match intake.take(record, &mut batch[filled]) {
-            Ok(true) => {
-                filled += 1;
-                if filled == BATCH_LEN {
-                    each(batch, intake);
+        let more = inputs.read(|record| {
+            if let Some(pace) = pace {
+                while !shared.stopped() && pace.ahead(record.ts) > SLACK {
+                    each(&batch[..filled], intake, pace.now());
                     filled = 0;
+                    std::thread::sleep(pace.ahead(record.ts).min(NAP));
+                }
+                if shared.stopped() {
+                    return;
                 }
             }
-            Ok(false) => {}
-            Err(error) => *failed = Some(error),
+            match intake.take(record, &mut batch[filled]) {
+                Ok(true) => {
+                    filled += 1;
+                    if filled == BATCH_LEN {
+                        each(batch, intake, None);
+                        filled = 0;
+                    }
+                }
+                Ok(false) => {}
+                Err(error) => *failed = Some(error),
+            }
         });
-        let wanted = each(&self.batch[..filled], &self.intake);
+        let wanted = each(&self.batch[..filled], &self.intake, None);
         let (frames, last_ts) = self.intake.frames();
         self.shared.set_frames(frames, last_ts);
         more && wanted
@@ -163,13 +203,18 @@ impl Reader {
         counters.merge(pipelines);
         let errors = std::mem::take(&mut self.inputs.errors).into_iter().chain(self.failed);
         let mut items: Vec<Item> = errors.map(Err).collect();
-        let mut rows = Batches::<CounterRow>::default();
-        for (counter, value) in counters.iter() {
-            rows.push(CounterRow { name: counter.name(), value });
-        }
-        items.extend(rows.take().map(|batch| Ok((Table::Counters, batch))));
+        items.extend(counter_batch(&counters).map(|batch| Ok((Table::Counters, batch))));
         items
     }
+}
+
+/// Counters as rows of their table.
+fn counter_batch(counters: &Counters) -> Option<RecordBatch> {
+    let mut rows = Batches::<CounterRow>::default();
+    for (counter, value) in counters.iter() {
+        rows.push(CounterRow { name: counter.name(), value });
+    }
+    rows.take()
 }
 
 fn worker_count(wanted: usize) -> usize {
@@ -197,5 +242,9 @@ fn total_bytes(inputs: &[PathBuf]) -> Option<u64> {
 
 /// Few enough segments that they stay in a near cache, enough for the flow table to prefetch.
 const BATCH_LEN: usize = 256;
+/// How early a packet of a paced run may come: waking up for each would cost more than it is worth.
+const SLACK: Duration = Duration::from_millis(5);
+/// How long a paced run sleeps before it looks whether it is to stop, or rows are due.
+const NAP: Duration = Duration::from_millis(50);
 /// More threads than this are a typing error.
 const MAX_WORKERS: usize = 256;

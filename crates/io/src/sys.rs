@@ -1,6 +1,7 @@
 //! The calls into C: the only `unsafe` code of tcpwhy.
 #![expect(unsafe_code, reason = "calling C is what this module is for")]
 
+pub(crate) mod packet;
 pub(crate) mod realtime;
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};

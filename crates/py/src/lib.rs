@@ -112,7 +112,7 @@ mod _core {
     #[pymodule_export]
     use crate::simulate::{Simulation, simulate, sweep};
     #[pymodule_export]
-    use crate::stream::{Stream, analyze};
+    use crate::stream::{Stream, analyze, monitor};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,7 +1,7 @@
 //! A run as a Python iterator that neither holds the interpreter lock nor ignores Ctrl-C.
 
 use crate::arrow::Batch;
-use crate::{exception, table};
+use crate::{UsageError, exception, table};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tcpwhy_core::pipeline::Options;
 use tcpwhy_core::units::Nanos;
-use tcpwhy_io::{Handle, Source, stream};
+use tcpwhy_io::{Capture, Fanout, Handle, Source, stream};
 
 /// A running analysis: an iterator of (table name, batch).
 ///
@@ -56,6 +56,12 @@ impl Stream {
         (progress.bytes_read, progress.bytes_total, progress.packets)
     }
 
+    /// What a live run lost: packets that the kernel dropped, rows that nobody took in time.
+    fn dropped(&self) -> (u64, u64) {
+        let progress = self.handle.progress();
+        (progress.kernel_drops, progress.rows_dropped)
+    }
+
     /// Ends the run early; the rows found so far still come.
     fn stop(&self) {
         self.handle.stop();
@@ -63,6 +69,17 @@ impl Stream {
 }
 
 impl Stream {
+    /// A stream that a thread of its own reads.
+    fn of(stream: stream::Stream) -> Stream {
+        let handle = stream.handle();
+        let (sender, items) = sync_channel(WAITING_BATCHES);
+        let reader = thread::spawn(move || {
+            // A send fails when Python has dropped its end: nobody wants the rest.
+            let _ = { stream }.try_for_each(|item| sender.send(item));
+        });
+        Stream { items: Mutex::new(items), reader: Mutex::new(Some(reader)), handle }
+    }
+
     /// The end of the stream: an orderly one, or a fault of ours that must not pass for one.
     fn end<T>(&self) -> PyResult<Option<T>> {
         let reader = self.reader.lock().expect("no thread panics with this lock").take();
@@ -83,7 +100,7 @@ impl Drop for Stream {
 #[pyfunction]
 #[pyo3(signature = (
     inputs, *, tables, interval_ns=None, idle_timeout_ns=None, min_packets=None, filter=None,
-    flow=None, frame=None, workers=None, compat_seed=false,
+    flow=None, frame=None, workers=None, compat_seed=false, pace=None,
 ))]
 #[expect(clippy::too_many_arguments, reason = "they are the keyword arguments of Python")]
 pub fn analyze(
@@ -98,25 +115,73 @@ pub fn analyze(
     frame: Option<u64>,
     workers: Option<usize>,
     compat_seed: bool,
+    pace: Option<f64>,
 ) -> PyResult<Stream> {
+    let options = options(&tables, interval_ns, idle_timeout_ns, min_packets)?;
+    let options = Options { flow, frame, compat_seed, ..options };
+    let source = Source { inputs, filter, workers: workers.unwrap_or(0), pace };
+    let stream = py.detach(|| stream::analyze(source, options)).map_err(|e| exception(&e))?;
+    Ok(Stream::of(stream))
+}
+
+/// Starts the analysis of live links. Times are in nanoseconds.
+#[pyfunction]
+#[pyo3(signature = (
+    interfaces, *, tables, interval_ns=None, idle_timeout_ns=None, min_packets=None, filter=None,
+    flow=None, workers=None, compat_seed=false, fanout="hash", snaplen=None, promiscuous=true,
+    ring_bytes=None, max_flows=None, drop_privileges=false,
+))]
+#[expect(clippy::too_many_arguments, reason = "they are the keyword arguments of Python")]
+pub fn monitor(
+    py: Python<'_>,
+    interfaces: Vec<String>,
+    tables: Vec<String>,
+    interval_ns: Option<i64>,
+    idle_timeout_ns: Option<i64>,
+    min_packets: Option<u64>,
+    filter: Option<String>,
+    flow: Option<String>,
+    workers: Option<usize>,
+    compat_seed: bool,
+    fanout: &str,
+    snaplen: Option<u32>,
+    promiscuous: bool,
+    ring_bytes: Option<usize>,
+    max_flows: Option<usize>,
+    drop_privileges: bool,
+) -> PyResult<Stream> {
+    let options = options(&tables, interval_ns, idle_timeout_ns, min_packets)?;
+    let max_flows = max_flows.unwrap_or(options.max_flows);
+    let options = Options { flow, compat_seed, max_flows, ..options };
+    let default = Capture::default();
+    let fanout = Fanout::from_name(fanout);
+    let capture = Capture {
+        interfaces,
+        filter,
+        workers: workers.unwrap_or(0),
+        fanout: fanout.ok_or_else(|| UsageError::new_err("fanout is hash, cbpf or qm"))?,
+        snaplen: snaplen.unwrap_or(default.snaplen),
+        promiscuous,
+        ring_bytes: ring_bytes.unwrap_or(default.ring_bytes),
+        drop_privileges,
+    };
+    let stream = py.detach(|| stream::monitor(&capture, &options)).map_err(|e| exception(&e))?;
+    Ok(Stream::of(stream))
+}
+
+/// The options that both have.
+fn options(
+    tables: &[String],
+    interval_ns: Option<i64>,
+    idle_timeout_ns: Option<i64>,
+    min_packets: Option<u64>,
+) -> PyResult<Options> {
     let default = Options::default();
-    let options = Options {
+    Ok(Options {
         tables: tables.iter().map(|name| table(name)).collect::<PyResult<_>>()?,
         interval: interval_ns.map_or(default.interval, Nanos),
         idle_timeout: idle_timeout_ns.map_or(default.idle_timeout, Nanos),
         min_packets: min_packets.unwrap_or(default.min_packets),
-        compat_seed,
-        flow,
-        frame,
         ..default
-    };
-    let source = Source { inputs, filter, workers: workers.unwrap_or(0) };
-    let stream = py.detach(|| stream::analyze(source, options)).map_err(|e| exception(&e))?;
-    let handle = stream.handle();
-    let (sender, items) = sync_channel(WAITING_BATCHES);
-    let reader = thread::spawn(move || {
-        // A send fails when Python has dropped its end: nobody wants the rest.
-        let _ = { stream }.try_for_each(|item| sender.send(item));
-    });
-    Ok(Stream { items: Mutex::new(items), reader: Mutex::new(Some(reader)), handle })
+    })
 }

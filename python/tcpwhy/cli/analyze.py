@@ -59,6 +59,12 @@ from tcpwhy.sinks import Sink, formats, open_sink
     type=click.Choice(["seed"]),
     help="Also compute the formulas of the published prototype.",
 )
+@click.option(
+    "--pace",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="FACTOR",
+    help="Read as fast as the packets came, times this: a rehearsal of a live run.",
+)
 def command(
     captures: tuple[str, ...],
     tables: tuple[str, ...],

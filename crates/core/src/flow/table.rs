@@ -22,6 +22,8 @@ pub struct Table {
     pool: Pool,
     /// Where the search for idle flows goes on.
     sweep: usize,
+    /// Where settling goes on.
+    settled: usize,
     hash_key: HashKey,
 }
 
@@ -70,6 +72,7 @@ impl Table {
             free: Vec::new(),
             pool: Pool::default(),
             sweep: 0,
+            settled: 0,
             hash_key,
         }
     }
@@ -218,6 +221,24 @@ impl Table {
         }
     }
 
+    /// Analyses what waits in the logs of the next `count` slots, except for flows that are short
+    /// so far: they would be given state that they may never need.
+    pub fn settle(&mut self, count: usize, analyse: &mut impl Analyse) {
+        for _ in 0..count.min(self.slots.len()) {
+            self.settled = (self.settled + 1) % self.slots.len();
+            let slot = &mut self.slots[self.settled];
+            let long = slot.flow.is_some() || slot.log.len() >= LONG_LOG;
+            if long && slot.held() && !slot.log.is_empty() {
+                slot.drain(&mut self.pool, analyse);
+            }
+        }
+    }
+
+    /// Slots, whether they hold a flow or not.
+    pub fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
     /// Puts one flow out: of a few flows the one that was silent longest, of those without data
     /// first.
     fn evict(&mut self, analyse: &mut impl Analyse) {
@@ -350,6 +371,9 @@ const BATCH: usize = 32;
 const BURST: usize = 16;
 /// Bursts after which a flow counts as long: 200 segments.
 const MANY_BURSTS: u8 = 12;
+/// Entries from which a flow without state is given it while the link is live: a handshake, a
+/// request, an answer and the end are fewer.
+const LONG_LOG: usize = 12;
 /// Slots looked at to put one out.
 const EVICTION_CHOICES: usize = 16;
 /// `last` of a slot that holds no flow.

@@ -29,7 +29,7 @@ impl Inline {
         while self.ready.is_empty() {
             let mut reader = self.reader.take()?;
             let (pipeline, tunnels) = (&mut self.pipeline, &mut self.tunnels);
-            let more = reader.step(|segments, intake| {
+            let more = reader.step(|segments, intake, _| {
                 for (index, name) in tunnels.news(intake.tunnels()) {
                     pipeline.define_tunnel(index, name);
                 }

@@ -60,7 +60,7 @@ fn run(mut reader: Reader, options: &Options, workers: usize, items: &SyncSender
     let spawn = |_| Worker::spawn(options.clone(), items.clone());
     let mut workers: Vec<Worker> = (0..workers).map(spawn).collect();
     let mut deaf = false;
-    let mut share = |segments: &[Segment], intake: &Intake| {
+    let mut share = |segments: &[Segment], intake: &Intake, _| {
         for segment in segments {
             let index = shard(hash.hash(&segment.key), workers.len());
             deaf |= !workers[index].push(segment, intake);

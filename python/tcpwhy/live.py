@@ -1,0 +1,119 @@
+"""Live links in, a stream of (table, batch) out, for as long as one wants to watch."""
+
+import re
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+from tcpwhy import _core
+from tcpwhy._core import UsageError
+from tcpwhy.analysis import Result
+from tcpwhy.units import Duration, nanoseconds
+
+TABLES = tuple(name for name in dict(_core.tables_by_maker())["analyze"] if name != "segments")
+
+FANOUTS = ("hash", "cbpf", "qm")
+"""Ways in which workers share packets."""
+
+
+MAX_FLOWS = 2_000_000
+"""Flows that a worker holds at the same time: some 200 bytes each while they are short."""
+
+
+class Lost(NamedTuple):
+    """What a live run could not keep up with."""
+
+    packets: int
+    """Packets that the kernel dropped."""
+    rows: int
+    """Rows that nobody took in time."""
+
+
+class Monitor(Result):
+    """A link that is being watched: iterated over once, until it is stopped."""
+
+    def lost(self) -> Lost:
+        """Say what was lost so far; from any thread."""
+        return Lost(*self._stream.dropped())
+
+
+def monitor(
+    interfaces: str | Iterable[str],
+    *,
+    table: str | Iterable[str] = ("flows", "intervals"),
+    interval: Duration | None = None,
+    idle_timeout: Duration | None = None,
+    min_packets: int | None = None,
+    filter: str | None = None,
+    flow: int | str | None = None,
+    workers: int | None = None,
+    compat: Literal["seed"] | None = None,
+    fanout: Literal["hash", "cbpf", "qm"] = "hash",
+    snaplen: int | None = None,
+    promiscuous: bool = True,
+    ring_bytes: int | None = None,
+    max_flows: int | None = None,
+    drop_privileges: bool = False,
+) -> Monitor:
+    """Say for every TCP connection on a link what limits it, while it lasts.
+
+    Args:
+        interfaces: one interface or several; a flow may have one direction on each of two.
+        table: the table or tables to produce, of flows, intervals, periods, counters.
+        interval: length of a periodic calculation, 3 s unless given; rows come as often.
+        idle_timeout: a flow without a packet for this long has ended; 180 s unless given.
+        min_packets: data packets below which capacity-based scores are not computed, 300
+            unless given.
+        filter: a capture filter in the syntax of tcpdump, applied by the kernel.
+        flow: only this flow, by flow_id or Community ID.
+        workers: threads, each with its ring; as many as there are cores unless given.
+        compat: "seed" also computes the formulas of the published prototype.
+        fanout: how workers share packets: the kernel's symmetric hash, a program of ours, or the
+            queue of the card.
+        snaplen: bytes of a frame that are kept, 256 unless given; headers are enough.
+        promiscuous: also packets to other hosts.
+        ring_bytes: memory of each ring, 64 MiB unless given.
+        max_flows: flows that a worker holds at the same time, two million unless given; beyond,
+            those without data go first, then those that were silent longest.
+        drop_privileges: give up every capability of this thread once the sockets are open.
+
+    Raises:
+        UsageError: for an option that makes no sense, an unknown interface, or a wrong filter.
+        PrivilegeError: without CAP_NET_RAW.
+        InputError: for an interface that cannot be captured. One that disappears later is raised
+            by the iteration after the last row.
+
+    """
+    names = [interfaces] if isinstance(interfaces, str) else list(interfaces)
+    tables = [table] if isinstance(table, str) else list(table)
+    if len(set(names)) < len(names):
+        raise UsageError("an interface is named twice")
+    if "segments" in tables:
+        raise UsageError("the segments table is of captures only: analyze has it")
+    if compat not in (None, "seed"):
+        raise UsageError(f"no compatibility mode {compat!r}: there is 'seed'")
+    if flow is not None and not re.fullmatch(r"\d+|1:[\w+/]{27}=", str(flow)):
+        raise UsageError(f"{flow!r} is neither a flow_id, a number, nor a Community ID, 1:…=")
+    least = {"min_packets": (min_packets, 1), "workers": (workers, 1)}
+    least["max_flows"] = (max_flows, 1)
+    least |= {"snaplen": (snaplen, 64), "ring_bytes": (ring_bytes, 2**22)}
+    for name, (value, bound) in least.items():
+        if value is not None and value < bound:
+            raise UsageError(f"{name} must be at least {bound}, not {value}")
+    stream = _core.monitor(
+        names,
+        tables=tables,
+        interval_ns=None if interval is None else nanoseconds(interval),
+        idle_timeout_ns=None if idle_timeout is None else nanoseconds(idle_timeout),
+        min_packets=min_packets,
+        filter=filter,
+        flow=None if flow is None else str(flow),
+        workers=workers,
+        compat_seed=compat == "seed",
+        fanout=fanout,
+        snaplen=snaplen,
+        promiscuous=promiscuous,
+        ring_bytes=ring_bytes,
+        max_flows=max_flows or MAX_FLOWS,
+        drop_privileges=drop_privileges,
+    )
+    return Monitor(stream, tables)

@@ -1,0 +1,57 @@
+"""Sinks that block, fail, and come back: nobody waits for them, and what they lost is counted."""
+
+import threading
+
+from tcpwhy.delivery import WAITING, Delivery
+
+FOREVER = 3600.0
+
+
+class Sink:
+    tables = ("flows",)
+
+    def __init__(self):
+        self.taken, self.closed, self.fails = [], False, False
+        self.open, self.busy = threading.Event(), threading.Event()
+        self.open.set()
+
+    def write(self, table, batch):
+        self.busy.set()
+        self.open.wait()
+        if self.fails:
+            raise OSError(28, "No space left on device")
+        self.taken.append(batch)
+
+    def close(self):
+        self.closed = True
+
+
+def test_a_blocked_sink_loses_what_does_not_fit():
+    sink = Sink()
+    sink.open.clear()
+    delivery = Delivery("slow", sink, every_s=FOREVER, say=lambda _: None)
+    delivery.offer("flows", [1])
+    sink.busy.wait()
+    for _ in range(WAITING + 5):
+        delivery.offer("flows", [1, 2, 3])
+    assert delivery.rows_lost == 5 * 3
+    sink.open.set()
+    delivery.close()
+    assert (len(sink.taken), sink.closed) == (1 + WAITING, True)
+
+
+def test_a_sink_that_fails_is_told_once_and_tried_again():
+    sink, said = Sink(), []
+    delivery = Delivery("full", sink, every_s=FOREVER, say=said.append)
+    sink.fails = True
+    for _ in range(3):
+        delivery.put("flows", [1, 2])
+    while delivery.rows_lost < 6:
+        sink.busy.wait()
+    sink.fails = False
+    delivery.put("flows", [3])
+    delivery.close()
+    assert sink.taken == [[3]]
+    assert len(said) == 2
+    assert "No space left" in said[0]
+    assert "6 rows were lost" in said[1]

@@ -1,0 +1,109 @@
+"""A store that is written to for long: small parts are joined, old ones go, a crash loses none."""
+
+import json
+import time
+
+import pytest
+
+from tcpwhy import Store, store, upkeep
+from tcpwhy.store import Sink
+from tcpwhy.upkeep import MANY_PARTS
+
+DAY = 86400 * 10**9
+TODAY = time.time_ns() // DAY * DAY
+
+
+def row(number, days_ago=0):
+    start = TODAY - days_ago * DAY + number
+    return {"flow_id": number, "start_ns": start, "end_ns": start + 1, "data_packets": 10}
+
+
+@pytest.fixture
+def sink(tmp_path):
+    return Sink(str(tmp_path), ("flows",))
+
+
+def parts(path):
+    found = path.glob("flows/date=*/part-*.parquet")
+    return sorted(part for part in found if part.parent.name != "date=1970-01-01")
+
+
+def numbers(path):
+    rows = Store(path).query("SELECT flow_id FROM flows ORDER BY ALL").fetchall()
+    return [number for (number,) in rows]
+
+
+def write(sink, batch_of, *rows):
+    sink.write("flows", batch_of("flows", *rows))
+    sink.flush()
+
+
+def test_small_parts_are_joined(sink, batch_of, tmp_path):
+    sink.keep_up()
+    for number in range(2 * MANY_PARTS):
+        write(sink, batch_of, row(number))
+        assert len(parts(tmp_path)) < MANY_PARTS
+    assert numbers(tmp_path) == list(range(2 * MANY_PARTS))
+
+
+def test_days_past_keeping_go(sink, batch_of, tmp_path):
+    sink.keep_up(keep_ns=2 * DAY)
+    write(sink, batch_of, *(row(number, days_ago=number) for number in range(6)))
+    assert numbers(tmp_path) == [0, 1, 2]
+
+
+def test_the_oldest_goes_when_it_is_too_much(sink, batch_of, tmp_path):
+    sink.keep_up()
+    write(sink, batch_of, *(row(number, days_ago=number) for number in range(6)))
+    size = sum(part.stat().st_size for part in parts(tmp_path)[-3:])
+    sink.keep_up(keep_bytes=size)
+    sink.flush()
+    assert numbers(tmp_path) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("done", ["nothing", "replaced", "one removed"])
+def test_a_crash_while_parts_are_joined_loses_and_doubles_nothing(
+    sink, batch_of, tmp_path, monkeypatch, done
+):
+    def crash(note):
+        plan = json.loads(note.read_text())
+        if done != "nothing":
+            (note.parent / plan["joined"]).replace(note.parent / plan["into"])
+        if done == "one removed":
+            (note.parent / plan["of"][0]).unlink()
+        raise KeyboardInterrupt
+
+    sink.keep_up()
+    for number in range(MANY_PARTS - 1):
+        write(sink, batch_of, row(number))
+    with monkeypatch.context() as patch:
+        patch.setattr(upkeep, "_finish", crash)
+        with pytest.raises(KeyboardInterrupt):
+            write(sink, batch_of, row(MANY_PARTS - 1))
+    Sink(str(tmp_path), ("flows",)).keep_up()
+    assert numbers(tmp_path) == list(range(MANY_PARTS))
+    assert len(parts(tmp_path)) == 1
+
+
+def test_a_full_disk_costs_what_does_not_fit_and_nothing_else(batch_of, tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "ROWS_PER_PART", 4)
+    sink = Sink(str(tmp_path), ("flows",))
+    sink.keep_up()
+    full = True
+    write_file = store.write_file
+
+    def write_or_fail(connection, rows, path, **options):
+        if full and "date=1970" not in str(path):
+            raise OSError(28, "No space left on device", str(path))
+        write_file(connection, rows, path, **options)
+
+    monkeypatch.setattr(store, "write_file", write_or_fail)
+    for number in range(4):
+        sink.write("flows", batch_of("flows", row(number, days_ago=number % 2)))
+    for number in range(4, 9):
+        with pytest.raises(OSError, match="No space"):
+            sink.write("flows", batch_of("flows", row(number)))
+    full = False
+    sink.write("flows", batch_of("flows", row(9)))
+    sink.close()
+    assert numbers(tmp_path) == [0, 1, 2, 3, 9]

@@ -58,13 +58,16 @@ class Server:
         parameters = Parameters.from_json(asked)
         if not 1 <= parameters.parallel <= STREAMS_MAX:
             raise ProtocolError(f"{parameters.parallel} streams: 1 to {STREAMS_MAX} are possible")
-        # What must hold from the SYN on is set on the listening socket.
-        self._listener.close()
-        self._listener = _listen(self._where, parameters.options)
         streams: list[Stream] = []
         try:
-            control.send_state(State.CREATE_STREAMS)
-            streams = self._accept(cookie, parameters)
+            # What must hold from the SYN on is set on the listening socket.
+            self._listen_with(parameters.options)
+            try:
+                control.send_state(State.CREATE_STREAMS)
+                streams = self._accept(cookie, parameters)
+            finally:
+                # Before the test, so that who comes at its end finds the socket that stays.
+                self._listen_with(Options())
             control.send_state(State.TEST_START)
             control.send_state(State.TEST_RUNNING)
             self._run(control, parameters, streams, with_samples="tcpwhy" in asked)
@@ -72,8 +75,10 @@ class Server:
             close_all(streams)
             for stream in streams:
                 stream.close()
-            self._listener.close()
-            self._listener = _listen(self._where, Options())
+
+    def _listen_with(self, options: Options) -> None:
+        self._listener.close()
+        self._listener = _listen(self._where, options)
 
     def _accept(self, cookie: bytes, parameters: Parameters) -> list[Stream]:
         """Accept the streams: those on which the client sends come first."""

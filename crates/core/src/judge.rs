@@ -33,8 +33,8 @@ pub struct Judge<'a> {
 
 /// The verdict of a whole half, and of its periods if they are wanted.
 pub struct Judged {
-    /// The half's.
-    pub whole: Verdict,
+    /// The half's, if it is to be reported.
+    pub whole: Option<Verdict>,
     /// Periods after Merge, each with its verdict.
     pub periods: Vec<(Period, Verdict)>,
     /// The refined finding; `None` for a half without data.
@@ -58,7 +58,7 @@ impl Judge<'_> {
     }
 
     /// Judges the periods and the whole: the limitation that held for the largest share of the
-    /// time, with the scores of all bulk transfer. Prose only if `rows` are wanted.
+    /// time, with the scores of all bulk transfer. Columns only if `rows` are wanted.
     pub fn whole(&mut self, rows: bool, period_rows: bool) -> Judged {
         let periods = self.half.stretch.as_mut().map(|s| std::mem::take(&mut s.periods));
         let periods = period::merge(periods.unwrap_or_default(), MERGE_DROP);
@@ -66,13 +66,11 @@ impl Judge<'_> {
         periods.iter().for_each(|period| sums.merge(&period.sums));
         let case = self.case(&sums, None);
         let finding = self.longest(&case);
-        let paper = self.paper_of_periods(&periods);
-        let mut whole = paper;
-        if rows {
-            self.refine(&mut whole, &case, finding.as_ref());
-        } else {
-            whole.limitation = finding.map(|finding| limitation(&finding));
-        }
+        let whole = rows.then(|| {
+            let mut columns = self.paper_of_periods(&periods);
+            self.refine(&mut columns, &case, finding.as_ref());
+            columns
+        });
         let before = finding.map(|finding| finding.cause);
         let judged = match period_rows {
             true => periods.into_iter().map(|period| self.period(period, before)).collect(),

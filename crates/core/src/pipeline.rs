@@ -347,9 +347,8 @@ impl Analysis {
         for (period, verdict) in verdicts.periods {
             self.rows.periods.push(report::period_row(ends, &period, verdict));
         }
-        if rows {
+        if let Some(whole) = verdicts.whole {
             let tunnel = self.tunnels.get(&flow.key.tunnel).map(|name| name.to_string());
-            let whole = verdicts.whole;
             let (capacity, name) = (capacity.as_ref(), chosen.cloned().unwrap_or_default());
             let row = report::flow_row(flow, ends, side, capacity, whole, name, tunnel);
             self.rows.flows.push(row);

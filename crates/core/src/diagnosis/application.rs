@@ -34,7 +34,7 @@ pub fn cause(case: &Case) -> (Cause, Confidence) {
         return (Cause::ApplicationSmallWrites, Confidence::High);
     }
     let pause = facts.pause_s.unwrap_or(0.0);
-    if facts.answers >= 0.5 || pause >= threshold::SILENCE_S {
+    if facts.answers >= threshold::ANSWERS || pause >= threshold::SILENCE_S {
         return (Cause::ApplicationIdle, Confidence::High);
     }
     (Cause::ApplicationPaced, Confidence::High)

@@ -66,8 +66,6 @@ pub struct Facts {
     pub losses_timed: u32,
     /// Share of the loss episodes that came with a queue.
     pub losses_queued: Option<f64>,
-    /// Share of the loss episodes after round-trip times above the mean.
-    pub losses_high: Option<f64>,
     /// Marks and echoes of ECN.
     pub marks: u32,
     /// Rounds.
@@ -174,7 +172,6 @@ impl Facts {
         self.genuine = part(lost, sums.retransmitted_bytes, 1.0);
         self.losses_timed = signs.losses_timed;
         self.losses_queued = ratio(signs.losses_queued, signs.losses_timed);
-        self.losses_high = ratio(signs.losses_high, signs.losses_timed);
     }
 
     fn take_flight(&mut self, sums: &Sums, signs: &Signs, context: &Context) {

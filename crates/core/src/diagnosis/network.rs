@@ -10,20 +10,21 @@ pub fn cause(case: &Case) -> (Cause, Confidence) {
         return (Cause::Recovery, Confidence::High);
     }
     let queued = facts.losses_queued.unwrap_or(0.0);
-    let lost_elsewhere =
-        facts.losses_timed >= 3 && queued < 0.3 && facts.raised.unwrap_or(0.0) < threshold::RAISED;
+    let lost_elsewhere = facts.losses_timed >= threshold::LOSSES_TOLD
+        && queued < threshold::QUEUE_FEW
+        && facts.raised.unwrap_or(0.0) < threshold::RAISED;
     if facts.marks > 0 || (facts.is_queued() && !lost_elsewhere) {
         return bottleneck(case);
     }
     let heavy = case.losses.is_some_and(|shape| shape.ratio >= threshold::LOSS_HEAVY);
-    if queued >= 0.5 && !heavy {
+    if queued >= threshold::QUEUE_MOST && !heavy {
         if facts.raised.is_none() {
             return bottleneck(case);
         }
         // A queue that only its losses show is a short one; others at it would keep it filled.
         return (Cause::UnsharedLoss, Confidence::Medium);
     }
-    if facts.losses > 0 || facts.recovery >= 0.5 {
+    if facts.losses > 0 || facts.recovery >= threshold::REPAIRING {
         return losses(case);
     }
     quiet(case)
@@ -34,7 +35,7 @@ pub fn cause(case: &Case) -> (Cause, Confidence) {
 fn is_one_long_recovery(case: &Case) -> bool {
     let facts = &case.facts;
     let crawls = facts.load.is_some_and(|load| load < threshold::CRAWL);
-    facts.recovery >= 0.8 && facts.losses <= 1 && crawls
+    facts.recovery >= threshold::ONLY_REPAIR && facts.losses <= 1 && crawls
 }
 
 /// A link is full: alone or with others?
@@ -42,7 +43,7 @@ fn bottleneck(case: &Case) -> (Cause, Confidence) {
     let facts = &case.facts;
     let confidence = Confidence::High;
     if is_alone(case) {
-        let standing = facts.queued >= 0.5 || facts.losses == 0;
+        let standing = facts.queued >= threshold::STANDING || facts.losses == 0;
         return (if standing { Cause::UnsharedQueue } else { Cause::UnsharedLoss }, confidence);
     }
     if facts.marks > 0 {
@@ -58,15 +59,19 @@ fn is_alone(case: &Case) -> bool {
     // Rounds that a queue filled only in part deliver less, but some of them all that the link has.
     let unmarked = facts.marks == 0;
     let varying = facts.queued_rate_variation.filter(|&v| unmarked && v >= threshold::RAMPING);
-    let reached =
-        used.filter(|&used| used >= 0.5).zip(varying).map(|(used, v)| used * (1.0 + 1.3 * v));
+    let reached = used
+        .filter(|&used| used >= threshold::REACHING)
+        .zip(varying)
+        .map(|(used, v)| used * (1.0 + threshold::TENTH * v));
     if reached.is_some_and(|reached| reached >= threshold::REACHED) {
         return true;
     }
     // In a stretch without such rounds only what was sent counts, which may go into the queue.
     let most = match facts.utilisation {
         Some(_) if facts.queued_rates >= threshold::RATED_ROUNDS => used,
-        Some(_) if facts.queued >= 0.5 => [used, facts.load].into_iter().flatten().reduce(f64::max),
+        Some(_) if facts.queued >= threshold::STANDING => {
+            [used, facts.load].into_iter().flatten().reduce(f64::max)
+        }
         _ => facts.load,
     };
     if most.is_some_and(|most| most >= threshold::UNSHARED_UTILISATION) {
@@ -84,7 +89,7 @@ fn is_alone(case: &Case) -> bool {
 /// Losses without a queue.
 fn losses(case: &Case) -> (Cause, Confidence) {
     let facts = &case.facts;
-    if facts.genuine < 0.5 {
+    if facts.genuine < threshold::GENUINE {
         return (Cause::Recovery, Confidence::Medium);
     }
     if let Some(before) = case.before.filter(|before| facts.losses == 0 && goes_on(*before)) {
@@ -97,7 +102,7 @@ fn losses(case: &Case) -> (Cause, Confidence) {
     if heavy.contains(&facts.loss_ratio) {
         return (Cause::Policer, Confidence::Low);
     }
-    if facts.recovery >= 0.5 && facts.losses <= 2 {
+    if facts.recovery >= threshold::REPAIRING && facts.losses <= 2 {
         return (Cause::Recovery, Confidence::Medium);
     }
     (Cause::RandomLoss, Confidence::Medium)
@@ -154,7 +159,7 @@ fn quiet(case: &Case) -> (Cause, Confidence) {
     if flat && facts.inferred_fullness.is_some_and(|full| full >= threshold::INFERRED_FULL) {
         return (Cause::ReceiverBuffer, Confidence::Medium);
     }
-    if flat && facts.rounds >= threshold::FLAT_ROUNDS && facts.growing < 0.3 {
+    if flat && facts.rounds >= threshold::FLAT_ROUNDS && facts.growing < threshold::GROWING {
         return flat_flight(case);
     }
     (Cause::CongestionAvoidance, Confidence::Medium)

@@ -16,18 +16,12 @@ pub struct Signs {
     pub rtt_sum: u64,
     /// Round-trip samples a twentieth above the least one: something queued.
     pub rtt_raised: u32,
-    /// Round-trip samples half above the least one and by 5 ms at least.
-    pub rtt_inflated: u32,
-    /// Least round-trip sample of the stretch.
-    pub rtt_least: Option<Nanos>,
     /// Data segments that carried Congestion Experienced.
     pub ce_marks: u32,
     /// Acknowledgements that echoed it.
     pub ecn_echoes: u32,
     /// Loss episodes right after raised round-trip samples.
     pub losses_queued: u32,
-    /// Loss episodes after samples above the mean of the half.
-    pub losses_high: u32,
     /// Loss episodes of which the round-trip time before was known.
     pub losses_timed: u32,
     /// New data segments with PSH: the send buffer ran empty behind them.
@@ -38,8 +32,6 @@ pub struct Signs {
     pub smalls: u32,
     /// Pauses that nothing imposed, in ns: idle, dry and unused time between two sends.
     pub pauses: Moments,
-    /// The longest of them in ns.
-    pub pause_longest: u64,
     /// Pauses that ended after the other side had sent data: a question, and its answer.
     pub answers: u32,
     /// Times the receiver closed its window.
@@ -52,8 +44,6 @@ pub struct Signs {
     pub flights: Moments,
     /// Largest and smallest of those.
     pub flight_most: u64,
-    /// Smallest of the largest flights of each round.
-    pub flight_least: Option<u64>,
     /// Rounds whose flight was a quarter larger than the one before.
     pub rounds_leaping: u32,
     /// Rounds whose flight was larger by half a segment or more.
@@ -122,25 +112,20 @@ impl Signs {
         self.rtt_samples += later.rtt_samples;
         self.rtt_sum += later.rtt_sum;
         self.rtt_raised += later.rtt_raised;
-        self.rtt_inflated += later.rtt_inflated;
-        self.rtt_least = least(self.rtt_least, later.rtt_least);
         self.ce_marks += later.ce_marks;
         self.ecn_echoes += later.ecn_echoes;
         self.losses_queued += later.losses_queued;
-        self.losses_high += later.losses_high;
         self.losses_timed += later.losses_timed;
         self.pushes += later.pushes;
         self.segments += later.segments;
         self.smalls += later.smalls;
         self.pauses.merge(&later.pauses);
-        self.pause_longest = self.pause_longest.max(later.pause_longest);
         self.answers += later.answers;
         self.closures += later.closures;
         self.timeouts += later.timeouts;
         self.rounds += later.rounds;
         self.flights.merge(&later.flights);
         self.flight_most = self.flight_most.max(later.flight_most);
-        self.flight_least = least(self.flight_least, later.flight_least);
         self.rounds_leaping += later.rounds_leaping;
         self.rounds_growing += later.rounds_growing;
         self.rounds_queued += later.rounds_queued;
@@ -152,17 +137,13 @@ impl Signs {
     pub fn round_trip(&mut self, rtt: Nanos, floor: Nanos) {
         self.rtt_samples += 1;
         self.rtt_sum += rtt.0 as u64;
-        let excess = rtt.0 - floor.0;
         self.rtt_raised += u32::from(is_raised(rtt, floor));
-        self.rtt_inflated += u32::from(excess >= (floor.0 / 2).max(5_000_000));
-        self.rtt_least = Some(self.rtt_least.map_or(rtt, |least| least.min(rtt)));
     }
 
     /// Takes a pause that nothing imposed.
     #[inline]
     pub fn pause(&mut self, ns: u64, answers: bool) {
         self.pauses.add(ns as f64);
-        self.pause_longest = self.pause_longest.max(ns);
         self.answers += u32::from(answers);
     }
 
@@ -171,7 +152,6 @@ impl Signs {
         self.rounds += 1;
         self.flights.add(round.flight as f64);
         self.flight_most = self.flight_most.max(round.flight);
-        self.flight_least = least(self.flight_least, Some(round.flight));
         let before = round.flight_before;
         self.rounds_leaping += u32::from(before > 0 && round.flight * 4 >= before * 5);
         self.rounds_growing += u32::from(round.flight >= before + u64::from(mss / 2));
@@ -186,12 +166,11 @@ impl Signs {
     }
 
     /// Takes a loss episode. `rtt` is the sample before it, `floor` the
-    /// least one and `mean` the mean of the half.
-    pub fn loss(&mut self, rtt: Option<Nanos>, floor: Nanos, mean: Nanos) {
+    /// least one of the half.
+    pub fn loss(&mut self, rtt: Option<Nanos>, floor: Nanos) {
         if let Some(rtt) = rtt {
             self.losses_timed += 1;
             self.losses_queued += u32::from(is_queued(rtt, floor));
-            self.losses_high += u32::from(rtt > mean);
         }
     }
 }
@@ -205,11 +184,4 @@ pub fn is_raised(rtt: Nanos, floor: Nanos) -> bool {
 /// Whether losses right after such a sample are a queue's: an eighth above the least one.
 pub fn is_queued(rtt: Nanos, floor: Nanos) -> bool {
     rtt.0 - floor.0 >= (floor.0 / 8).max(500_000)
-}
-
-fn least<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
-    }
 }

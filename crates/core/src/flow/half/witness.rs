@@ -26,7 +26,6 @@ impl Half {
         let (floor, mss) = (self.rtt.min, self.mss.value());
         let newest = self.rtt_lately();
         self.trace(entry, filed, start, flight_before);
-        let mean = self.queue_mean;
         let signs = self.stretch_mut().late().sums.signs_mut();
         signs.ce_marks += u32::from(entry.ecn() == CONGESTION_EXPERIENCED);
         signs.timeouts += u32::from(filed.rto_event);
@@ -38,15 +37,12 @@ impl Half {
         if let Some(round) = ended {
             signs.round(&round, floor, mss);
         }
-        if filed.loss_event
-            && let (Some(floor), Some(mean)) = (floor, mean)
-        {
-            signs.loss(newest, floor, mean);
+        if let Some(floor) = floor.filter(|_| filed.loss_event) {
+            signs.loss(newest, floor);
         }
     }
 
-    /// Keeps the curves of the policer test, from the first loss on and anew after every pause
-    /// that fills a bucket.
+    /// Keeps the curves of the policer test and the pattern of the losses, from the first one on.
     pub(super) fn trace(&mut self, entry: &Entry, filed: &Filed, start: u64, flight: u16) {
         if self.history.is_none() && !filed.loss_event {
             return;

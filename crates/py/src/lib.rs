@@ -2,6 +2,7 @@
 
 mod arrow;
 mod emulate;
+mod items;
 mod model;
 mod simulate;
 mod stream;

@@ -1,15 +1,14 @@
 //! Simulations and sweeps of the study as Python iterators.
 
 use crate::arrow::Batch;
-use crate::{exception, table};
+use crate::{exception, items, table};
 use arrow_array::RecordBatch;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 use tcpwhy_core::pipeline::Options;
 use tcpwhy_core::units::Nanos;
 use tcpwhy_io::Error;
@@ -34,12 +33,6 @@ enum Watch {
     Sweep(study::Handle, u64),
 }
 
-/// Batches that wait for Python.
-const WAITING_BATCHES: usize = 4;
-
-/// How long Ctrl-C may go unnoticed while no batch comes.
-const SIGNAL_CHECK: Duration = Duration::from_millis(50);
-
 #[pymethods]
 impl Simulation {
     fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -47,17 +40,10 @@ impl Simulation {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<(&'static str, Batch)>> {
-        loop {
-            let received = py.detach(|| {
-                let items = self.items.lock().expect("no thread panics with this lock");
-                items.recv_timeout(SIGNAL_CHECK)
-            });
-            match received {
-                Ok(Ok((table, batch))) => return Ok(Some((table, Batch(batch)))),
-                Ok(Err(error)) => return Err(exception(&error)),
-                Err(RecvTimeoutError::Disconnected) => return self.end(),
-                Err(RecvTimeoutError::Timeout) => py.check_signals()?,
-            }
+        match items::next(py, &self.items)? {
+            Some(Ok((table, batch))) => Ok(Some((table, Batch(batch)))),
+            Some(Err(error)) => Err(exception(&error)),
+            None => self.end(),
         }
     }
 
@@ -89,7 +75,7 @@ impl Simulation {
         watch: Watch,
         captures: Vec<(String, PathBuf)>,
     ) -> Simulation {
-        let (sender, receiver) = sync_channel(WAITING_BATCHES);
+        let (sender, receiver) = sync_channel(items::WAITING);
         let runner = thread::spawn(move || {
             // A send fails when Python has dropped its end: nobody wants the rest.
             let _ = { items }.try_for_each(|item| sender.send(item));

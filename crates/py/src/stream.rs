@@ -1,14 +1,13 @@
 //! A run as a Python iterator that neither holds the interpreter lock nor ignores Ctrl-C.
 
 use crate::arrow::Batch;
-use crate::{UsageError, exception, table};
+use crate::{UsageError, exception, items, table};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 use tcpwhy_core::pipeline::Options;
 use tcpwhy_core::units::Nanos;
 use tcpwhy_io::{Capture, Fanout, Handle, Source, stream};
@@ -23,12 +22,6 @@ pub struct Stream {
     handle: Handle,
 }
 
-/// Batches that wait for Python. Small: a slow consumer slows the reading down, not the memory.
-const WAITING_BATCHES: usize = 4;
-
-/// How long Ctrl-C may go unnoticed while no batch comes.
-const SIGNAL_CHECK: Duration = Duration::from_millis(50);
-
 #[pymethods]
 impl Stream {
     fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -36,17 +29,10 @@ impl Stream {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<(&'static str, Batch)>> {
-        loop {
-            let received = py.detach(|| {
-                let items = self.items.lock().expect("no thread panics with this lock");
-                items.recv_timeout(SIGNAL_CHECK)
-            });
-            match received {
-                Ok(Ok((table, batch))) => return Ok(Some((table.name(), Batch(batch)))),
-                Ok(Err(error)) => return Err(exception(&error)),
-                Err(RecvTimeoutError::Disconnected) => return self.end(),
-                Err(RecvTimeoutError::Timeout) => py.check_signals()?,
-            }
+        match items::next(py, &self.items)? {
+            Some(Ok((table, batch))) => Ok(Some((table.name(), Batch(batch)))),
+            Some(Err(error)) => Err(exception(&error)),
+            None => self.end(),
         }
     }
 
@@ -72,7 +58,7 @@ impl Stream {
     /// A stream that a thread of its own reads.
     fn of(stream: stream::Stream) -> Stream {
         let handle = stream.handle();
-        let (sender, items) = sync_channel(WAITING_BATCHES);
+        let (sender, items) = sync_channel(items::WAITING);
         let reader = thread::spawn(move || {
             // A send fails when Python has dropped its end: nobody wants the rest.
             let _ = { stream }.try_for_each(|item| sender.send(item));

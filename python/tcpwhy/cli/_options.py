@@ -1,11 +1,15 @@
-"""Types of options that several commands share."""
+"""Options that several commands share, and their types."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
 from tcpwhy._core import UsageError
+from tcpwhy.sinks import formats
 from tcpwhy.units import nanoseconds
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class DurationType(click.ParamType[str]):
@@ -28,3 +32,45 @@ class DurationType(click.ParamType[str]):
 
 
 DURATION = DurationType()
+
+FORMAT = click.option(
+    "--format",
+    type=click.Choice(formats()),
+    help="Format of standard output, and of files whose suffix names none. table unless given.",
+)
+OUTPUT = click.option(
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="PATH|STORE|URL",
+    help="Where to write; may be repeated. A suffix names the format, a path without one is a"
+    " store, - is standard output.",
+)
+
+_ANALYSIS = (
+    click.option(
+        "--idle-timeout",
+        type=DURATION,
+        help="A flow without a packet for this long has ended.  [default: 180s]",
+    ),
+    click.option(
+        "--min-packets",
+        type=click.IntRange(min=1),
+        help="Data packets below which capacity-based scores are not computed.  [default: 300]",
+    ),
+    click.option("--filter", metavar="BPF", help="Capture filter in the syntax of tcpdump."),
+    click.option("--flow", metavar="ID|COMMUNITY_ID", help="Only this flow."),
+    click.option(
+        "--compat",
+        type=click.Choice(["seed"]),
+        help="Also compute the formulas of the published prototype.",
+    ),
+)
+
+
+def analysis(command: Command) -> Command:
+    """Add what is asked of the analysis, wherever its packets come from."""
+    for option in reversed(_ANALYSIS):
+        command = option(command)
+    return command

@@ -12,9 +12,9 @@ import click
 from tcpwhy._core import UsageError
 from tcpwhy.analysis import TABLES, Result, analyze
 from tcpwhy.cli import INTERRUPTED
-from tcpwhy.cli._options import DURATION
+from tcpwhy.cli._options import DURATION, FORMAT, OUTPUT, analysis
 from tcpwhy.cli._progress import progress_of
-from tcpwhy.sinks import Sink, formats, open_sink
+from tcpwhy.sinks import Sink, open_sink
 
 
 @click.command("analyze")
@@ -26,39 +26,11 @@ from tcpwhy.sinks import Sink, formats, open_sink
     multiple=True,
     help="Table to write; may be repeated. flows unless given; a store takes all but segments.",
 )
-@click.option(
-    "--format",
-    type=click.Choice(formats()),
-    help="Format of standard output, and of files whose suffix names none. table unless given.",
-)
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="PATH|STORE|URL",
-    help="Where to write; may be repeated. A suffix names the format, a path without one is a"
-    " store, - is standard output.",
-)
+@FORMAT
+@OUTPUT
 @click.option("--interval", type=DURATION, help="Length of a periodic calculation.  [default: 3s]")
-@click.option(
-    "--idle-timeout",
-    type=DURATION,
-    help="A flow without a packet for this long has ended.  [default: 180s]",
-)
-@click.option(
-    "--min-packets",
-    type=click.IntRange(min=1),
-    help="Data packets below which capacity-based scores are not computed.  [default: 300]",
-)
-@click.option("--filter", metavar="BPF", help="Capture filter in the syntax of tcpdump.")
-@click.option("--flow", metavar="ID|COMMUNITY_ID", help="Only this flow.")
+@analysis
 @click.option("--workers", type=click.IntRange(min=1), help="Threads.  [default: all cores]")
-@click.option(
-    "--compat",
-    type=click.Choice(["seed"]),
-    help="Also compute the formulas of the published prototype.",
-)
 @click.option(
     "--pace",
     type=click.FloatRange(min=0, min_open=True),

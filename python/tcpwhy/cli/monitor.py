@@ -12,10 +12,10 @@ from typing import Any
 import click
 
 from tcpwhy import store
-from tcpwhy.cli._options import DURATION
+from tcpwhy.cli._options import DURATION, FORMAT, OUTPUT, analysis
 from tcpwhy.delivery import Delivery
 from tcpwhy.live import FANOUTS, TABLES, Monitor, monitor
-from tcpwhy.sinks import formats, open_sink
+from tcpwhy.sinks import open_sink
 from tcpwhy.units import nanoseconds, quantity
 
 _FLUSH_S = 3.0
@@ -32,46 +32,18 @@ _STATUS_S = 1.0
     multiple=True,
     help="Table to write; may be repeated. flows unless given; a store takes all.",
 )
-@click.option(
-    "--format",
-    type=click.Choice(formats()),
-    help="Format of standard output, and of files whose suffix names none. table unless given.",
-)
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="PATH|STORE|URL",
-    help="Where to write; may be repeated. A suffix names the format, a path without one is a"
-    " store, - is standard output.",
-)
+@FORMAT
+@OUTPUT
 @click.option(
     "--interval",
     type=DURATION,
     help="Length of a periodic calculation; rows come as often.  [default: 3s]",
 )
-@click.option(
-    "--idle-timeout",
-    type=DURATION,
-    help="A flow without a packet for this long has ended.  [default: 180s]",
-)
-@click.option(
-    "--min-packets",
-    type=click.IntRange(min=1),
-    help="Data packets below which capacity-based scores are not computed.  [default: 300]",
-)
-@click.option("--filter", metavar="BPF", help="Capture filter in the syntax of tcpdump.")
-@click.option("--flow", metavar="ID|COMMUNITY_ID", help="Only this flow.")
+@analysis
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
     help="Threads, each with its ring.  [default: all cores]",
-)
-@click.option(
-    "--compat",
-    type=click.Choice(["seed"]),
-    help="Also compute the formulas of the published prototype.",
 )
 @click.option(
     "--fanout",

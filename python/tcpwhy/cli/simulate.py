@@ -15,10 +15,10 @@ import click
 from tcpwhy._core import UsageError
 from tcpwhy.analysis import TABLES as ANALYSED
 from tcpwhy.cli import INTERRUPTED
-from tcpwhy.cli._options import DURATION
+from tcpwhy.cli._options import DURATION, FORMAT
 from tcpwhy.cli._progress import bar
 from tcpwhy.simulation import TABLES, Simulation, scenarios, simulate
-from tcpwhy.sinks import Sink, formats, open_sink
+from tcpwhy.sinks import Sink, open_sink
 from tcpwhy.terminal import grid, width
 
 
@@ -51,11 +51,7 @@ from tcpwhy.terminal import grid, width
     help="Table to write; may be repeated. Those of the simulator unless given, with --tap also"
     " flows; a store takes all.",
 )
-@click.option(
-    "--format",
-    type=click.Choice(formats()),
-    help="Format of standard output, and of files whose suffix names none. table unless given.",
-)
+@FORMAT
 @click.option(
     "-o",
     "--output",

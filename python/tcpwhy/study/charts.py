@@ -38,7 +38,9 @@ def chart(result: "Adaptivity") -> Any:
         f"Figure {number}: {title}", subtitle=_settings(result), anchor="start", offset=12
     )
     drawn = draw(alt, result).properties(title=heading, width=WIDTH, height=HEIGHT)
-    return drawn.configure(background="white", padding=12).configure_view(stroke=None)
+    drawn = drawn.configure(background="white", padding=12)
+    # What is drawn in a series is opaque; by default the legend takes the opacity of its band.
+    return drawn.configure_view(stroke=None).configure_legend(symbolOpacity=1)
 
 
 def save(drawn: Any, path: Path) -> None:

@@ -43,7 +43,9 @@ def chart(study: Study) -> Any:
     )
     base = alt.Chart(alt.InlineData(values=measured))
     dash = alt.StrokeDash(
-        "place:N", title="measured in the", legend=alt.Legend(symbolType="stroke")
+        "place:N",
+        title="measured in the",
+        legend=alt.Legend(symbolType="stroke", symbolStrokeColor="black"),
     )
     lines = base.mark_line(point=True).encode(x=x, y=y, color=colour, strokeDash=dash)
     ranges = base.mark_rule(opacity=0.5).encode(
@@ -58,4 +60,6 @@ def chart(study: Study) -> Any:
     drawn = (ranges + lines + line.encode(x=x, y=y, color=colour)).properties(
         title=title, width=640, height=360
     )
-    return drawn.configure(background="white", padding=12).configure_view(stroke=None)
+    drawn = drawn.configure(background="white", padding=12)
+    # What is drawn in a series is opaque; by default the legend takes the opacity of its band.
+    return drawn.configure_view(stroke=None).configure_legend(symbolOpacity=1)

@@ -98,6 +98,10 @@ counters! {
         CaptureGaps = "capture_gaps",
         /// Packets that the kernel dropped before the capture saw them.
         KernelDrops = "kernel_drops",
+        /// Packets of a live run whose time the card took.
+        PacketsHardwareTime = "packets_hardware_time",
+        /// Packets of a live run whose time the kernel took.
+        PacketsKernelTime = "packets_kernel_time",
         /// Rows of a live run that were dropped since what takes them was too slow.
         RowsDropped = "rows_dropped",
     }

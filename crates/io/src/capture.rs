@@ -74,6 +74,8 @@ struct Tap {
     stamped: [u64; 2],
     /// Whether the card took the time of the last one.
     by_card: bool,
+    /// Frames that were not yet reported whose tag hides them from the fan-out, where it matters.
+    hidden: Option<u64>,
 }
 
 impl Member {
@@ -121,6 +123,12 @@ impl Member {
     pub fn stamped(&mut self) -> (u64, u64) {
         let taken = self.taps.iter_mut().map(|tap| std::mem::take(&mut tap.stamped));
         taken.fold((0, 0), |(card, kernel), [c, k]| (card + c, kernel + k))
+    }
+
+    /// Frames since the last call that may have come to the wrong worker.
+    pub fn hidden(&mut self) -> u64 {
+        let hidden = self.taps.iter_mut().filter_map(|tap| tap.hidden.as_mut());
+        hidden.map(std::mem::take).sum()
     }
 
     /// Whether the card takes the times of the frames that come.
@@ -188,6 +196,9 @@ impl Tap {
                 return true;
             }
             self.by_card = frame.by_card;
+            if let (true, Some(hidden)) = (frame.tag_hidden, &mut self.hidden) {
+                *hidden += 1;
+            }
             self.stamped[usize::from(!frame.by_card)] += 1;
             each(&frame.record(self.linktype, space));
             cursor.pass(&frame);

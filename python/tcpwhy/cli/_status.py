@@ -39,8 +39,9 @@ def status_line(result: Result, deliveries: Sequence[Delivery], *, shown: bool) 
 
 
 @contextmanager
-def links(names: Sequence[str], say: Callable[[str], None]) -> Iterator[None]:
-    """Say when an interface goes down, and when it is up again."""
+def warnings(names: Sequence[str], result: Result, say: Callable[[str], None]) -> Iterator[None]:
+    """Say when an interface goes down, is up again, or gives packets to the wrong worker."""
+    told: set[str] = set()
     down: dict[str, float] = {}
     watched = {name: Link(name) for name in names}
 
@@ -54,9 +55,15 @@ def links(names: Sequence[str], say: Callable[[str], None]) -> Iterator[None]:
                 away = time.monotonic() - down.pop(name)
                 say(f"{name} is up again after {away:.0f} s, of which nothing is known")
 
+        hidden = result.standing().counters.get("packets_tag_hidden", 0)
+        if hidden and not told:
+            told.add("tags")
+            say("tags in frames that leave hide connections from the workers: --fanout cbpf")
+
     look()
     with _each_second(look):
         yield
+    look()
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import click
 from tcpwhy import ethtool, store
 from tcpwhy.cli import INTERRUPTED, _view
 from tcpwhy.cli._options import DURATION, FORMAT, OUTPUT, analysis
-from tcpwhy.cli._status import links, status_line
+from tcpwhy.cli._status import status_line, warnings
 from tcpwhy.cli._stopping import stopping
 from tcpwhy.delivery import FLUSH_S, Delivery, pour
 from tcpwhy.live import FANOUTS, INTERVAL_NS, TABLES, TIMESTAMPS, Monitor, monitor
@@ -132,7 +132,7 @@ def command(
     with ExitStack() as stack:
         came = stack.enter_context(stopping(end))
         stack.enter_context(_after(duration, end))
-        stack.enter_context(links(interfaces, say))
+        stack.enter_context(warnings(interfaces, result, say))
         if view:
             view.run(title, result, deliveries, ended)
         else:

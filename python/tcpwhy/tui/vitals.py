@@ -15,7 +15,13 @@ from tcpwhy.units import as_bytes, as_duration, as_rate
 NOTED_S = 20.0
 """How long a message stays in the head."""
 
-_PROBLEMS = ("table_evictions", "outstanding_overflow", "period_overflow", "tunnel_overflow")
+_PROBLEMS = (
+    "packets_tag_hidden",
+    "table_evictions",
+    "outstanding_overflow",
+    "period_overflow",
+    "tunnel_overflow",
+)
 """Bounds that bit, beside what the kernel and slow outputs lost."""
 
 

@@ -20,6 +20,8 @@ pub(super) struct Frame<'a> {
     pub by_card: bool,
     wire_len: u32,
     bytes: &'a [u8],
+    /// Whether it is on its way out with a tag in the frame.
+    pub tag_hidden: bool,
     /// A tag that the card or the kernel took off: EtherType and tag control information.
     tag: Option<[u8; TAG_LEN]>,
     next: usize,
@@ -49,11 +51,16 @@ impl Cursor {
             let ([a, b], [c, d]) = (ethertype.to_be_bytes(), control.to_be_bytes());
             [a, b, c, d]
         });
+        let bytes = header.get(start..start + captured as usize)?;
+        // `struct sockaddr_ll` comes behind the header.
+        let leaves = header.get(SLL_PKTTYPE).is_some_and(|&kind| kind == libc::PACKET_OUTGOING);
+        let tagged = || matches!(bytes.get(12..14), Some([0x81, 0x00] | [0x88, 0xa8]));
         Some(Frame {
+            tag_hidden: leaves && tagged(),
             ts: Nanos(i64::from(seconds) * 1_000_000_000 + i64::from(nanos)),
             by_card: status & STAMPED_BY_CARD != 0,
             wire_len,
-            bytes: header.get(start..start + captured as usize)?,
+            bytes,
             tag,
             next: self.at + word(header, 0)? as usize,
         })
@@ -103,6 +110,8 @@ fn half(bytes: &[u8], at: usize) -> Option<u16> {
 /// Both Ethernet addresses, after which a tag stands (IEEE 802.1Q clause 9).
 const ADDRESSES_LEN: usize = 12;
 const TAG_LEN: usize = 4;
+/// Where `sll_pkttype` is: TPACKET_ALIGN(sizeof(struct tpacket3_hdr)) and ten bytes.
+const SLL_PKTTYPE: usize = 48 + 10;
 /// TP_STATUS_TS_RAW_HARDWARE.
 const STAMPED_BY_CARD: u32 = 1 << 31;
 /// EtherType of a customer's tag.

@@ -23,7 +23,9 @@ pub(crate) fn open(
     for name in &capture.interfaces {
         let mut group = None;
         for member in &mut members {
-            let (tap, known) = tap(capture, name, group)?;
+            let (mut tap, known) = tap(capture, name, group)?;
+            let matters = capture.fanout == Fanout::Hash && workers > 1;
+            tap.hidden = matters.then_some(0);
             group = Some(known);
             member.taps.push(tap);
         }
@@ -85,8 +87,8 @@ fn tap(capture: &Capture, name: &str, group: Option<u16>) -> Result<(Tap, u16), 
         socket.promiscuous(interface).map_err(failed("become promiscuous"))?;
     }
     let interface = name.to_owned();
-    let (open, gone, stamped, by_card) = (None, false, [0; 2], false);
-    Ok((Tap { ring, interface, linktype, open, gone, stamped, by_card }, group))
+    let (open, gone, stamped, by_card, hidden) = (None, false, [0; 2], false, None);
+    Ok((Tap { ring, interface, linktype, open, gone, stamped, by_card, hidden }, group))
 }
 
 /// Joins a fan-out group. A single worker joins one too, for it is there that fragments are put

@@ -142,6 +142,7 @@ impl Worker {
         thread::sleep(LAST_BLOCK);
         while self.read() {}
         self.count();
+        self.stand();
         self.finish()
     }
 
@@ -212,6 +213,7 @@ impl Worker {
         let (by_card, by_kernel) = self.member.stamped();
         self.out.counters.add(Counter::PacketsHardwareTime, by_card);
         self.out.counters.add(Counter::PacketsKernelTime, by_kernel);
+        self.out.counters.add(Counter::PacketsTagHidden, self.member.hidden());
         let drops = self.member.drops();
         self.out.counters.add(Counter::KernelDrops, drops);
         self.out.shared.add_kernel_drops(drops);

@@ -78,6 +78,7 @@ def load(folder: Path, scenario: Scenario) -> Run:
         list(ends.values()),
         captures,
         facts["problems"],
+        facts.get("tcp_probe", {"failure": "the run is of an earlier version"}),
     )
 
 

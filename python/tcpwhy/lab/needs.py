@@ -27,6 +27,7 @@ def needs() -> Iterator[Need]:
             remedy = f"apt install {package}, or the {package} package of this system"
             yield f"lab: {program}", f"absent: no {purpose}", remedy
     yield _controllers()
+    yield _tracepoint()
 
 
 def _tun() -> Need:
@@ -65,6 +66,16 @@ def _controllers() -> Need:
     missing = [name for name in ("reno", "cubic", "bbr") if name not in known]
     remedy = f"modprobe {' '.join(f'tcp_{name}' for name in missing)}" if missing else ""
     return "lab: controllers", " ".join(known) or "?", remedy
+
+
+def _tracepoint() -> Need:
+    from tcpwhy.lab import tracepoint
+
+    subject = "lab: tcp_probe"
+    if (reason := tracepoint.obstacle()) is None:
+        return subject, "there: cwnd at every acknowledgement", ""
+    remedy = "run the lab as root on a kernel with CONFIG_FTRACE; else cwnd is sampled every 100 ms"
+    return subject, f"absent: {reason}", remedy
 
 
 def _holds(capability: int) -> bool:

@@ -6,14 +6,17 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tcpwhy import tcpinfo
 from tcpwhy._core import TcpwhyError
+from tcpwhy.lab import tracepoint
 from tcpwhy.lab.network import DEVICE, Network
 from tcpwhy.lab.scenario import Flow, Scenario
+from tcpwhy.lab.tracepoint import Tracepoint
 
 SAMPLE_S = 0.1
 """How often the kernel is asked about every socket."""
@@ -46,6 +49,8 @@ class Run:
     captures: dict[str, Path]
     problems: list[str]
     """What makes it a run that was not meant; nothing when it counts."""
+    traced: dict[str, Any]
+    """Rows of `cwnd.parquet` and events that were lost; or under `failure` why there are none."""
 
     def samples(self, flow: int, side: str) -> list[dict[str, Any]]:
         """Give the samples of one end of a connection, decoded."""
@@ -74,11 +79,17 @@ def run(
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     middle = folder / "middle.pcap" if captures else None
-    with Network(scenario, middle=middle) as network:
+    with ExitStack() as stack:
+        tracer = None
+        if captures:
+            tracer = Tracepoint(folder / "tcp_probe.txt", _sending_ports(scenario))
+            stack.callback(tracer.close)
+        network = stack.enter_context(Network(scenario, middle=middle))
         hosts = _tcp_hosts(scenario) if captures else []
         captured = {name: _capture(network, name, folder) for name in hosts}
         start_ns = _traffic(network)
         ends = [end for host in network.hosts.values() for end in host.call("results")]
+        traced = tracer.stop() if tracer else {"failure": "not asked for"}
         time.sleep(CAPTURE_DELAY_S if captures else 0.0)
         dumps = {name: _end_capture(network, name) for name in captured}
         emulator = network.stop()
@@ -88,14 +99,33 @@ def run(
     for end in ends:
         end["samples"] = [_decoded(sample) for sample in end["samples"] if sample["raw"]]
     files = dict(captured) | ({"middle": middle} if middle and middle.exists() else {})
+    traced |= _keep_trace(folder, ends, traced)
     problems = [*_problems(scenario, emulator, dumps, interfaces), *_failures(ends)]
-    result = Run(scenario, folder, start_ns, emulator, ends, files, problems)
+    result = Run(scenario, folder, start_ns, emulator, ends, files, problems, traced)
     _write(result, dumps, interfaces)
     return result
 
 
 def _tcp_hosts(scenario: Scenario) -> list[str]:
     return sorted({host for flow in scenario.flows for host in flow.hosts})
+
+
+def _sending_ports(scenario: Scenario) -> list[int]:
+    """Ports of the ends that send data."""
+    ports = [flow.ports[0] for flow in scenario.flows]
+    return ports + [f.ports[1] for f in scenario.flows if "request_response" in f.workload]
+
+
+def _keep_trace(folder: Path, ends: list[dict[str, Any]], traced: dict[str, Any]) -> dict[str, Any]:
+    """Make a table of what the tracepoint said, on the clock of the captures."""
+    text = folder / "tcp_probe.txt"
+    if "failure" in traced:
+        return {}
+    cookies = {end["cookie"]: (end["flow"], end["side"]) for end in ends if end["cookie"]}
+    offset = time.time_ns() - time.monotonic_ns()
+    rows = tracepoint.keep(text, folder / "cwnd.parquet", cookies, offset)
+    text.unlink()
+    return {"rows": rows}
 
 
 def _capture(network: Network, name: str, folder: Path) -> Path:
@@ -242,6 +272,7 @@ def _write(run: Run, dumps: dict[str, Any], interfaces: dict[str, Any]) -> None:
         "tcpdump": dumps,
         "interfaces": interfaces,
         "programs": [{k: end[k] for k in ("flow", "side", "deeds")} for end in run.ends],
+        "tcp_probe": run.traced,
         "problems": run.problems,
     }
     (run.folder / "run.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")

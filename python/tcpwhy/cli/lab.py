@@ -66,17 +66,29 @@ _attempts = click.option(
 )
 
 
+_emulator = click.option(
+    "--emulator",
+    type=click.Choice(["tcpwhy", "kernel"]),
+    default="tcpwhy",
+    show_default=True,
+    help="Who makes the path: the simulator's elements in real time, or netem, tbf and others of "
+    "the kernel. What the kernel lacks is an error.",
+)
+
+
 @command.command("run")
 @_names
 @_output
 @_attempts
-def run_(names: tuple[str, ...], output: Path, attempts: int) -> int:
+@_emulator
+def run_(names: tuple[str, ...], output: Path, attempts: int, emulator: str) -> int:
     """Run scenarios; each run leaves captures, samples of TCP_INFO, a log of drops, and facts.
 
     NAME is a scenario of `tcpwhy lab list`, a file, or `all`. A run counts only when the machine
     kept time and the intended limit really bound; else it is repeated.
     """
-    failed = [one.name for one in _chosen(names) if _run(one, output, attempts) is None]
+    chosen = _chosen(names)
+    failed = [one.name for one in chosen if _run(one, output, attempts, emulator) is None]
     return _verdict(failed)
 
 
@@ -84,6 +96,7 @@ def run_(names: tuple[str, ...], output: Path, attempts: int) -> int:
 @_names
 @_output
 @_attempts
+@_emulator
 @click.option("--again/--no-again", default=True, help="Run anew, or use the runs that are there.")
 @click.option(
     "--min-share",
@@ -97,6 +110,7 @@ def check_(
     names: tuple[str, ...],
     output: Path,
     attempts: int,
+    emulator: str,
     again: bool,
     min_share: float,
     format: str,
@@ -107,7 +121,8 @@ def check_(
     total: Scores = {}
     failed = []
     for one in _chosen(names):
-        run = _run(one, output, attempts) if again else check.load(output / one.name, one)
+        folder = output / one.name
+        run = _run(one, output, attempts, emulator) if again else check.load(folder, one)
         if run is None:
             failed.append(one.name)
             continue
@@ -143,7 +158,7 @@ def _chosen(names: Sequence[str]) -> Iterator["Scenario"]:
             yield one
 
 
-def _run(one: "Scenario", output: Path, attempts: int) -> "Run | None":
+def _run(one: "Scenario", output: Path, attempts: int, emulator: str) -> "Run | None":
     """Run until a run counts."""
     from tcpwhy.lab.run import run
     from tcpwhy.lab.verify import verify
@@ -151,7 +166,7 @@ def _run(one: "Scenario", output: Path, attempts: int) -> "Run | None":
     style = Style.of(sys.stderr)
     for attempt in range(1, attempts + 1):
         try:
-            done = run(one, output / one.name)
+            done = run(one, output / one.name, emulator=emulator)
         except TcpwhyError as error:
             if error.exit_code != 1:
                 raise

@@ -14,7 +14,9 @@ from typing import Any
 from tcpwhy import tcpinfo
 from tcpwhy._core import TcpwhyError
 from tcpwhy.lab import tracepoint
-from tcpwhy.lab.network import DEVICE, Network
+from tcpwhy.lab.kernelpath import COLUMNS
+from tcpwhy.lab.namespace import Namespace
+from tcpwhy.lab.network import DEVICE, OWN, Network
 from tcpwhy.lab.scenario import Flow, Scenario
 from tcpwhy.lab.tracepoint import Tracepoint
 
@@ -70,6 +72,7 @@ def run(
     folder: Path,
     *,
     captures: bool = True,
+    emulator: str = OWN,
 ) -> Run:
     """Run a scenario once; the folder is made anew."""
     if obstacles := list(scenario.obstacles()):
@@ -84,15 +87,16 @@ def run(
         if captures:
             tracer = Tracepoint(folder / "tcp_probe.txt", _sending_ports(scenario))
             stack.callback(tracer.close)
-        network = stack.enter_context(Network(scenario, middle=middle))
+        network = stack.enter_context(Network(scenario, middle=middle, emulator=emulator))
         hosts = _tcp_hosts(scenario) if captures else []
-        captured = {name: _capture(network, name, folder) for name in hosts}
+        at = _capture_points(network, hosts, captures=captures)
+        captured = {name: _capture(*place, name, folder) for name, place in at.items()}
         start_ns = _traffic(network)
         ends = [end for host in network.hosts.values() for end in host.call("results")]
         traced = tracer.stop() if tracer else {"failure": "not asked for"}
         time.sleep(CAPTURE_DELAY_S if captures else 0.0)
-        dumps = {name: _end_capture(network, name) for name in captured}
-        emulator = network.stop()
+        dumps = {name: _end_capture(at[name][0]) for name in captured}
+        facts = network.stop()
         interfaces = {
             name: host.call("statistics", device=DEVICE) for name, host in network.hosts.items()
         }
@@ -100,8 +104,8 @@ def run(
         end["samples"] = [_decoded(sample) for sample in end["samples"] if sample["raw"]]
     files = dict(captured) | ({"middle": middle} if middle and middle.exists() else {})
     traced |= _keep_trace(folder, ends, traced)
-    problems = [*_problems(scenario, emulator, dumps, interfaces), *_failures(ends)]
-    result = Run(scenario, folder, start_ns, emulator, ends, files, problems, traced)
+    problems = [*_problems(scenario, facts, dumps, interfaces), *_failures(ends)]
+    result = Run(scenario, folder, start_ns, facts, ends, files, problems, traced)
     _write(result, dumps, interfaces)
     return result
 
@@ -128,21 +132,31 @@ def _keep_trace(folder: Path, ends: list[dict[str, Any]], traced: dict[str, Any]
     return {"rows": rows}
 
 
-def _capture(network: Network, name: str, folder: Path) -> Path:
+def _capture_points(
+    network: Network, hosts: list[str], *, captures: bool
+) -> dict[str, tuple[Namespace, str]]:
+    """Where tcpdump captures: at hosts, and in the middle where no emulator of ours does."""
+    at = {name: (network.hosts[name], DEVICE) for name in hosts}
+    if captures and network.path and (middle := network.path.middle()):
+        at["middle"] = middle
+    return at
+
+
+def _capture(host: Namespace, device: str, name: str, folder: Path) -> Path:
     path = folder / f"{name}.pcap"
     path.touch()
-    command = ["tcpdump", "-n", "-i", DEVICE, "-s", str(CAPTURE_BYTES), "-B", "16384"]
+    command = ["tcpdump", "-n", "-i", device, "-s", str(CAPTURE_BYTES), "-B", "16384"]
     command += ["--time-stamp-precision=nano", "-Z", "root", "-w", str(path.resolve()), "tcp"]
     if os.geteuid() != 0:
         # Inside a user namespace there is no other user to become.
         command = [word for word in command if word not in ("-Z", "root")]
-    network.hosts[name].call("start", name="tcpdump", command=command, ready="listening on")
+    host.call("start", name="tcpdump", command=command, ready="listening on")
     return path
 
 
-def _end_capture(network: Network, name: str) -> dict[str, int]:
+def _end_capture(host: Namespace) -> dict[str, int]:
     """End a capture; how many packets it has and how many the kernel dropped."""
-    _, said = network.hosts[name].call("stop", name="tcpdump")
+    _, said = host.call("stop", name="tcpdump")
     numbers = {
         line.split(" ", 1)[1]: int(line.split()[0])
         for line in said.splitlines()
@@ -252,10 +266,13 @@ def _write(run: Run, dumps: dict[str, Any], interfaces: dict[str, Any]) -> None:
 
     with duckdb.connect() as connection:
         for table in ("events", "queues"):
-            connection.register("rows", run.emulator.pop(table))
+            rows = run.emulator.pop(table)
+            if isinstance(rows, list):
+                _fill(connection, table, rows)
+            else:
+                connection.register(table, rows)
             target = str(run.folder / f"{table}.parquet").replace("'", "''")
-            connection.execute(f"COPY (FROM rows) TO '{target}' (COMPRESSION zstd)")
-            connection.unregister("rows")
+            connection.execute(f"COPY (FROM {table}) TO '{target}' (COMPRESSION zstd)")
     with (run.folder / "tcp_info.jsonl").open("w", encoding="utf-8") as file:
         for end in run.ends:
             for sample in end["samples"]:
@@ -276,3 +293,14 @@ def _write(run: Run, dumps: dict[str, Any], interfaces: dict[str, Any]) -> None:
         "problems": run.problems,
     }
     (run.folder / "run.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+
+
+def _fill(connection: Any, table: str, rows: list[dict[str, Any]]) -> None:
+    """Make a table of what the kernel counted."""
+    columns = COLUMNS[table]
+    listed = ", ".join(f"{name} {type_}" for name, type_ in columns.items())
+    connection.execute(f"CREATE TABLE {table} ({listed})")
+    if rows:
+        marks = ", ".join("?" * len(columns))
+        values = [[row[name] for name in columns] for row in rows]
+        connection.executemany(f"INSERT INTO {table} VALUES ({marks})", values)

@@ -13,6 +13,7 @@ from tcpwhy.terminal import Style, grid, width
 
 if TYPE_CHECKING:
     from tcpwhy.lab.check import Scores
+    from tcpwhy.lab.numbers import Comparison
     from tcpwhy.lab.run import Run
     from tcpwhy.lab.scenario import Scenario
 
@@ -119,6 +120,7 @@ def check_(
     from tcpwhy.lab import check
 
     total: Scores = {}
+    numbers: list[Comparison] = []
     failed = []
     for one in _chosen(names):
         folder = output / one.name
@@ -131,11 +133,10 @@ def check_(
             sum_ = total.setdefault(key, check.Score())
             sum_.right += score.right
             sum_.all += score.all
+        numbers += comparisons
         _show(one, scores, format)
-        if format == "jsonl":
-            for item in comparisons:
-                click.echo(json.dumps({"scenario": one.name, **vars(item)}))
-    _summary(total, format)
+        _show_numbers(one, comparisons, format)
+    _summary(total, numbers, format)
     low = [
         f"{point} {table}"
         for (point, table, column), score in total.items()
@@ -204,15 +205,51 @@ def _show(one: "Scenario", scores: "Scores", format: str) -> None:
             click.echo(f"{one.name}: {point} {table} {column}: {score.right}/{score.all}, {wrong}")
 
 
-def _summary(total: "Scores", format: str) -> None:
-    rows = [
+def _show_numbers(one: "Scenario", comparisons: "Sequence[Comparison]", format: str) -> None:
+    for item in comparisons:
+        if format == "jsonl":
+            row = {"scenario": one.name, **vars(item), "is_within": item.is_within}
+            click.echo(json.dumps(row))
+        elif item.is_within is False:
+            what = f"{one.name}: {item.point} flow {item.flow} {item.what}"
+            click.echo(f"{what}: {item.found:.4g}, true is {item.true:.4g}")
+
+
+def _summary(total: "Scores", numbers: "Sequence[Comparison]", format: str) -> None:
+    from tcpwhy.lab.numbers import summarize
+
+    summaries = list(summarize(numbers))
+    if format == "jsonl":
+        for (point, table, column), score in sorted(total.items()):
+            row = {"summary": table, "point": point, "column": column}
+            click.echo(json.dumps({**row, "right": score.right, "all": score.all}))
+        for summary in summaries:
+            click.echo(json.dumps({"summary": "numbers", **summary._asdict()}))
+        return
+    names = ("capture", "table", "column", "right", "of", "share")
+    scores = [
         (*key, score.right, score.all, f"{(score.share or 0) * 100:.1f} %")
         for key, score in sorted(total.items())
     ]
-    if format == "table":
-        names = ("capture", "table", "column", "right", "of", "share")
-        for line in grid(names, rows, width(sys.stdout)):
-            click.echo(line)
+    for line in grid(names, scores, width(sys.stdout)):
+        click.echo(line)
+    heads = ("capture", "number", "within", "of", "unsaid", "median error", "largest")
+    rows = [
+        (
+            *(s.point, s.what, s.within, s.said, s.unsaid),
+            *(_error(s.what, error) for error in (s.error_median, s.error_max)),
+        )
+        for s in summaries
+    ]
+    click.echo()
+    for line in grid(heads, rows, width(sys.stdout)):
+        click.echo(line)
+
+
+def _error(what: str, error: float | None) -> str:
+    """An error as text: in percentage points for shares of time, else in percent."""
+    unit = "points" if what.startswith("share_") else "%"
+    return "" if error is None else f"{error * 100:.1f} {unit}"
 
 
 def _verdict(failed: Sequence[str]) -> int:

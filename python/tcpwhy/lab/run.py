@@ -24,10 +24,12 @@ SAMPLE_S = 0.1
 """How often the kernel is asked about every socket."""
 LEAD_S = 0.4
 """From the order to the start of the run: hosts are ready by then."""
-LATE_P999_MS_MAX, LATE_SHARE_MAX = 2.0, 0.1
-"""A run in which more than one packet in a thousand left later than this, or than this share of the
-round trip if that is more, is not the run that was meant. On an idle machine an emulator with
-real-time scheduling stays below 0.1 ms; delayed acknowledgements vary round trips by far more."""
+LATE = {"p99_ns": (2.0, 0.1), "p999_ns": (10.0, 0.5)}
+"""How late frames may leave, in ms and as a share of the round trip, whichever is more: one in a
+hundred, and one in a thousand. On an idle machine an emulator with real-time scheduling stays below
+0.1 ms, and delayed acknowledgements vary round trips by far more than 2 ms. What is rarer is the
+pauses of a shared machine as a whole. What is delayed by less than half a round trip still comes in
+order and long before a timeout (200 ms at least), and the self-check looks at what came of it."""
 CAPTURE_BYTES = 128
 CAPTURE_DELAY_S = 1.2
 """libpcap hands over a block of frames after 1 s at the latest; what is in it then, is lost."""
@@ -236,9 +238,11 @@ def _problems(
     interfaces: dict[str, dict[str, int]],
 ) -> Iterator[str]:
     """Say what makes a run another one than was meant."""
-    late_ms = (emulator["lateness"]["p999_ns"] or 0) / 1e6
-    if late_ms > max(LATE_P999_MS_MAX, LATE_SHARE_MAX * scenario.round_trip_ms):
-        yield f"1 packet in 1000 left more than {late_ms:.1f} ms late: the machine was too busy"
+    for quantile, (ms, share) in LATE.items():
+        late_ms = (emulator["lateness"][quantile] or 0) / 1e6
+        if late_ms > max(ms, share * scenario.round_trip_ms):
+            one = {"p99_ns": "100", "p999_ns": "1000"}[quantile]
+            yield f"1 frame in {one} left more than {late_ms:.1f} ms late: the machine was too busy"
     for name in ("overflow", "refused", "unsplit", "read_errors", "lost_rows"):
         if emulator[name]:
             yield f"the emulator counts {emulator[name]} under {name}"

@@ -81,7 +81,7 @@ def check(run: Run) -> tuple[Scores, list[Comparison]]:
         for point, capture in _points(run, flow.hosts):
             rows = tables.setdefault(capture, {})
             if not rows:
-                rows.update(_rows(run.captures[capture]))
+                rows.update(rows_of(run.captures[capture]))
             for expect in run.scenario.expect:
                 if expect.flow == flow.number:
                     _compare_verdicts(run, expect, point, rows, scores)
@@ -100,7 +100,8 @@ def _points(run: Run, hosts: tuple[str, str]) -> Iterator[tuple[str, str]]:
     yield "receiver", hosts[1]
 
 
-def _rows(capture: Path) -> dict[str, list[dict[str, Any]]]:
+def rows_of(capture: Path) -> dict[str, list[dict[str, Any]]]:
+    """Analyse a capture; its rows by table."""
     result = analyze(capture, table=("flows", "intervals"))
     with result.to_duckdb() as connection:
         rows = {}

@@ -95,7 +95,7 @@ class Network:
         rootless = os.geteuid() != 0
         if rootless and self.path:
             raise PrivilegeError("`--emulator kernel` needs root: its namespaces share interfaces")
-        return self._undo.enter_context(_namespace(name, rootless=rootless))
+        return self._undo.enter_context(Namespace(name, rootless=rootless))
 
     def _configure_all(self) -> None:
         wanted = self._host_settings()
@@ -148,15 +148,6 @@ class Network:
                 self.hosts[flow.hosts[1]].call("listen_once", local=(address, WARM_UP_PORT))
                 host.call("warm_up", remote=(address, WARM_UP_PORT), size=WARM_UP_BYTES)
         host.call("sysctl", values={save: "1"})
-
-
-def _namespace(name: str, *, rootless: bool) -> Namespace:
-    try:
-        return Namespace(name, rootless=rootless)
-    except PrivilegeError as error:
-        raise PrivilegeError(
-            f"the lab needs network namespaces: {error}; `tcpwhy doctor` says what is missing"
-        ) from error
 
 
 def _mac(number: int) -> str:

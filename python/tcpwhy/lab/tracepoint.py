@@ -59,7 +59,10 @@ class Tracepoint:
 def obstacle() -> str | None:
     """Say why the tracepoint cannot be had here; None when it can."""
     command = [sys.executable, "-m", "tcpwhy.lab.tracer", "/dev/null"]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    except OSError as error:
+        return f"{command[0]} cannot be started: {error}"
     said: dict[str, str] = json.loads(done.stdout or '{"failure": "the tracer does not start"}')
     return said.get("failure")
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from kernel import SCENARIOS, attempt, needs_root
+from kernel import SCENARIOS, attempt, instances, needs_root
 
 from tcpwhy.lab import check, tracepoint
 from tcpwhy.lab.run import run
@@ -18,13 +18,6 @@ LINE = (
     "ssthresh={ssthresh} snd_wnd=65160 srtt=40233 rcv_wnd=64256 sock_cookie={cookie} "
     "skbaddr=000000001 skaddr=000000002\n"
 )
-
-
-def instances():
-    """What tracers of the lab left in the kernel; read without mounting anything here."""
-    script = "mount -t tracefs n /sys/kernel/tracing 2>/dev/null; ls /sys/kernel/tracing/instances"
-    done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True)
-    return [name for name in done.stdout.split() if name.startswith("tcpwhy-")]
 
 
 @pytest.fixture

@@ -52,8 +52,18 @@ def replays(rows: Sequence[Row]) -> str:
 
 
 def flood(rows: Sequence[Row]) -> str:
-    """Filled in with what `live_flood` measures."""
-    raise NotImplementedError
+    """Ten connections beside SYNs."""
+    names = ("flows_forgotten", "evicted_half_open", "evicted_short", "evicted_long")
+    lines = []
+    for row in rows:
+        counted = [f"{row['counters'].get(name, 0):,}" for name in names]
+        right = f"{row['right']} of {row['of']}"
+        lines.append([row["what"], f"{row['syns']:,.0f}", right, *figures(row)[2:], *counted])
+    head = ["SYNs asked", "SYNs/s sent", "verdicts right", *FIGURES[2:], *names]
+    return (
+        "Ten connections with limits of their own beside a flood of SYNs, `--max-flows 200000`:\n\n"
+        + table(head, lines)
+    )
 
 
 def soak(rows: Sequence[Row]) -> str:
@@ -61,7 +71,7 @@ def soak(rows: Sequence[Row]) -> str:
     (row,) = rows
     memory = row["resident_bytes"]
     quarters = [memory[len(memory) * n // 4 : len(memory) * (n + 1) // 4] for n in range(4)]
-    means = [f"{sum(part) / len(part) / 1e6:,.0f}" for part in quarters]
+    means = [f"{sum(part) / max(1, len(part)) / 1e6:,.0f}" for part in quarters]
     lines = [[row["what"], *figures(row)]]
     counted = [[name, f"{value:,}"] for name, value in row["counters"].items()]
     return "\n\n".join(

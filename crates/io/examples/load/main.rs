@@ -111,10 +111,13 @@ fn stream(
     }
 }
 
-/// Sends the frames of a capture at the time between them, divided by the speed.
+/// Sends the frames of a capture at the time between them, divided by the speed. After a stall it
+/// goes on at that pace, for what would have to be caught up with would come in a burst that no
+/// link sends.
 fn replay(sender: &mut Sender, arguments: &Arguments) -> Result<Sent, String> {
     let begin = Instant::now();
     let (mut first, mut last) = (None, 0.0);
+    let mut stalled = Duration::ZERO;
     let mut failed = None;
     let speed = arguments.speed;
     let (_, errors) = read_frames(&[PathBuf::from(&arguments.what)], |frame| {
@@ -124,10 +127,14 @@ fn replay(sender: &mut Sender, arguments: &Arguments) -> Result<Sent, String> {
             return;
         }
         last = at;
-        let due = Duration::from_secs_f64(at / speed);
+        let due = Duration::from_secs_f64(at / speed) + stalled;
         if begin.elapsed() < due {
             failed = sender.flush().err();
             std::thread::sleep(due.saturating_sub(begin.elapsed()).max(NAP));
+        }
+        let late = begin.elapsed().saturating_sub(due);
+        if late > STALL {
+            stalled += late;
         }
         match sender.space() {
             Ok(space) => {
@@ -142,6 +149,8 @@ fn replay(sender: &mut Sender, arguments: &Arguments) -> Result<Sent, String> {
     failed.map_or_else(|| sender.finish(elapsed, last / elapsed), Err)
 }
 
+/// So late is more than what sleeping takes.
+const STALL: Duration = Duration::from_millis(1);
 /// A burst of so long is not too long for any ring.
 const NAP: Duration = Duration::from_micros(200);
 /// Ethernet with an MTU of 1,500 bytes.

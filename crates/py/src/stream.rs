@@ -123,9 +123,9 @@ pub fn analyze(
 /// Starts the analysis of live links. Times are in nanoseconds.
 #[pyfunction]
 #[pyo3(signature = (
-    interfaces, *, tables, interval_ns=None, timeouts_ns=(None, None, None), min_packets=None, filter=None,
-    flow=None, workers=None, compat_seed=false, fanout="hash", snaplen=None, promiscuous=true,
-    ring_bytes=None, max_flows=None, hardware_times=false, drop_privileges=false,
+    interfaces, *, tables, interval_ns=None, timeouts_ns=(None, None, None), min_packets=None,
+    filter=None, flow=None, workers=None, compat_seed=false, fanout="hash", snaplen=None,
+    promiscuous=true, ring_bytes=None, max_flows=None, hardware_times=false, drop_privileges=false,
 ))]
 #[expect(clippy::too_many_arguments, reason = "they are the keyword arguments of Python")]
 pub fn monitor(

@@ -126,7 +126,8 @@ def check_(
     interrupted = False
     try:
         for one in _chosen(names):
-            run = _run(one, output, attempts, emulator) if again else check.load(output / one.name, one)
+            folder = output / one.name
+            run = _run(one, output, attempts, emulator) if again else check.load(folder, one)
             if run is None:
                 failed.append(one.name)
                 continue

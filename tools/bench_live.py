@@ -116,7 +116,7 @@ def rates(net: Link) -> list[Row]:
         blast = net.far_command(LOAD, FAR, "blast", size, "--seconds", BLAST_S)
         highest = None
         for part in PARTS_OF_HIGHEST:
-            limit = ["--pps", str(highest * part)] if highest else []
+            limit: list[str] = ["--pps", str(highest * part)] if highest else []
             found = watch_tcpdump(net, blast + limit)
             highest = highest or found["pps"]
             print(f"tcpdump, {size} B: {found['pps']:,.0f}/s, lost {found['lost']:,}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,9 @@ def rates(rows: Sequence[Row]) -> str:
 
 def replays(rows: Sequence[Row]) -> str:
     """Sets of traffic."""
-    lines = [[row["what"], f"{row['factor']}", f"{row['speed']:.2f}", *figures(row)] for row in rows]
+    lines = [
+        [row["what"], f"{row['factor']}", f"{row['speed']:.2f}", *figures(row)] for row in rows
+    ]
     head = ["set", "factor asked", "factor sent", *FIGURES]
     return "Sets of traffic at their own time and ten times as fast:\n\n" + table(head, lines)
 
@@ -105,7 +108,7 @@ def sparkline(values: Sequence[float], width: int = 60) -> str:
     """A line of bars from 0 to the largest value."""
     count = min(width, len(values))
     cuts = [len(values) * n // count for n in range(count + 1)]
-    means = [sum(values[a:b]) / (b - a) for a, b in zip(cuts, cuts[1:], strict=False)]
+    means = [sum(values[a:b]) / (b - a) for a, b in pairwise(cuts)]
     return "".join(BARS[round(mean / max(values) * (len(BARS) - 1))] for mean in means)
 
 

@@ -33,16 +33,16 @@ EXAMPLES = TARGET / "release" / "examples"
 LOAD, TRAFFIC = EXAMPLES / "load", EXAMPLES / "traffic"
 Row = dict[str, Any]
 
-BLAST_S = 8
+BLAST_S = 6
 # The highest rate comes first: as fast as the sender can, then parts of what that gave.
 PARTS_OF_HIGHEST = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2)
 # Name, what the `traffic` example is asked for, the factors, and the seconds at most.
 REPLAYS = (
-    ("paper-128", ("paper", "128"), (1, 10), 20),
-    ("paper-1024", ("paper", "1024"), (1, 10), 20),
-    ("paper-8192", ("paper", "8192"), (1, 10), 20),
-    ("mawi-40k", ("mawi", "40000"), (1, 10), 20),
-    ("mawi-400k", ("mawi", "400000"), (1, 10), 20),
+    ("paper-128", ("paper", "128"), (1, 10), 12),
+    ("paper-1024", ("paper", "1024"), (1, 10), 12),
+    ("paper-8192", ("paper", "8192"), (1, 10), 12),
+    ("mawi-40k", ("mawi", "40000"), (1, 10), 12),
+    ("mawi-400k", ("mawi", "400000"), (1, 10), 12),
 )
 # A link of 1,200 new connections a second: a tenth of mawi-400k, for as long as asked.
 SOAK_FLOWS_PER_SECOND = 400_000 / 120 / 10

@@ -73,15 +73,16 @@ def soak(rows: Sequence[Row]) -> str:
     """Memory over a long time, and every counter."""
     (row,) = rows
     memory = row["resident_bytes"]
-    quarters = [memory[len(memory) * n // 4 : len(memory) * (n + 1) // 4] for n in range(4)]
-    means = [f"{sum(part) / max(1, len(part)) / 1e6:,.0f}" for part in quarters]
+    tenths = [memory[len(memory) * n // 10 : len(memory) * (n + 1) // 10] for n in range(10)]
+    least = [f"{min(part) / 1e6:,.0f}" for part in tenths if part]
     lines = [[row["what"], *figures(row)]]
     counted = [[name, f"{value:,}"] for name, value in row["counters"].items()]
     return "\n\n".join(
         [
             "A long run with flows that come and go:\n\n" + table(["length", *FIGURES], lines),
             f"Memory over the run, from {min(memory) / 1e6:,.0f} to {max(memory) / 1e6:,.0f} MB: "
-            f"`{sparkline(memory)}`; mean of each quarter in MB: {', '.join(means)}.",
+            f"`{sparkline(memory)}`; the least of each tenth in MB: {', '.join(least)}. What stands "
+            "out is the store joining its parts.",
             "Its counters that are not 0:\n\n" + table(["counter", "value"], counted),
         ]
     )

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from tcpwhy import _core
 from tcpwhy._core import UsageError
-from tcpwhy.analysis import Result
+from tcpwhy.analysis import Result, timeouts_ns
 from tcpwhy.units import Duration, nanoseconds
 
 TABLES = tuple(name for name in dict(_core.tables_by_maker())["analyze"] if name != "segments")
@@ -42,6 +42,8 @@ def monitor(
     table: str | Iterable[str] = ("flows", "intervals"),
     interval: Duration | None = None,
     idle_timeout: Duration | None = None,
+    half_open_timeout: Duration | None = None,
+    closed_timeout: Duration | None = None,
     min_packets: int | None = None,
     filter: str | None = None,
     flow: int | str | None = None,
@@ -61,6 +63,8 @@ def monitor(
         table: the table or tables to produce, of flows, intervals, periods, counters.
         interval: length of a periodic calculation, 3 s unless given; rows come as often.
         idle_timeout: a flow without a packet for this long has ended; 180 s unless given.
+        half_open_timeout: one of which only SYNs were seen; 60 s unless given.
+        closed_timeout: one that both sides have closed, or one has reset; 10 s unless given.
         min_packets: data packets below which capacity-based scores are not computed, 300
             unless given.
         filter: a capture filter in the syntax of tcpdump, applied by the kernel.
@@ -73,7 +77,7 @@ def monitor(
         promiscuous: also packets to other hosts.
         ring_bytes: memory of each ring, 64 MiB unless given.
         max_flows: flows that a worker holds at the same time, two million unless given; beyond,
-            those without data go first, then those that were silent longest.
+            closed and half-open ones go first, then short ones; long ones never for a flood.
         drop_privileges: give up every capability of this thread once the sockets are open.
 
     Raises:
@@ -103,7 +107,7 @@ def monitor(
         names,
         tables=tables,
         interval_ns=None if interval is None else nanoseconds(interval),
-        idle_timeout_ns=None if idle_timeout is None else nanoseconds(idle_timeout),
+        timeouts_ns=timeouts_ns(idle_timeout, half_open_timeout, closed_timeout),
         min_packets=min_packets,
         filter=filter,
         flow=None if flow is None else str(flow),

@@ -84,6 +84,20 @@ counters! {
         BytesLow = "bytes_low_confidence",
         /// Flows put out of a full flow table before their end.
         TableEvictions = "table_evictions",
+        /// Of these, flows that had been closed.
+        EvictedClosed = "evicted_closed",
+        /// Of these, flows of which only SYNs were seen: they have no row.
+        EvictedHalfOpen = "evicted_half_open",
+        /// Of these, flows of few packets.
+        EvictedShort = "evicted_short",
+        /// Of these, all others.
+        EvictedLong = "evicted_long",
+        /// Flows without a row: half-open, or short beyond 2,048 a second, when the table was full.
+        FlowsForgotten = "flows_forgotten",
+        /// Their packets.
+        PacketsForgotten = "packets_forgotten",
+        /// Their payload bytes.
+        BytesForgotten = "bytes_forgotten",
         /// Segments whose record was dropped since a half had too many outstanding.
         OutstandingOverflow = "outstanding_overflow",
         /// Periods that were joined with their neighbour since a half had too many.

@@ -24,12 +24,14 @@ pub struct Progress {
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     stop: AtomicBool,
+    abandoned: AtomicBool,
     bytes_read: AtomicU64,
     bytes_total: AtomicU64,
     packets: AtomicU64,
     last_ts: AtomicI64,
     kernel_drops: AtomicU64,
     rows_dropped: AtomicU64,
+    rows_waiting: AtomicU64,
 }
 
 /// Value of `bytes_total` when it is not known.
@@ -62,6 +64,15 @@ impl Shared {
         self.stop.load(Relaxed)
     }
 
+    /// Nobody takes rows any more.
+    pub fn abandon(&self) {
+        self.abandoned.store(true, Relaxed);
+    }
+
+    pub fn abandoned(&self) -> bool {
+        self.abandoned.load(Relaxed)
+    }
+
     pub fn add_bytes(&self, n: u64) {
         self.bytes_read.fetch_add(n, Relaxed);
     }
@@ -78,6 +89,22 @@ impl Shared {
 
     pub fn add_rows_dropped(&self, n: u64) {
         self.rows_dropped.fetch_add(n, Relaxed);
+    }
+
+    /// Makes room for rows that wait for who takes them, if no more than `most` then wait, or no
+    /// others.
+    pub fn add_rows_waiting(&self, n: u64, most: u64) -> bool {
+        let waiting = self.rows_waiting.fetch_add(n, Relaxed) + n;
+        let fits = waiting <= most || waiting == n;
+        if !fits {
+            self.take_rows_waiting(n);
+        }
+        fits
+    }
+
+    /// Rows were taken.
+    pub fn take_rows_waiting(&self, n: u64) {
+        self.rows_waiting.fetch_sub(n, Relaxed);
     }
 
     pub fn set_frames(&self, packets: u64, last_ts: Nanos) {

@@ -32,6 +32,11 @@ from tcpwhy.sinks import Sink, open_sink
 @analysis
 @click.option("--workers", type=click.IntRange(min=1), help="Threads.  [default: all cores]")
 @click.option(
+    "--max-flows",
+    type=click.IntRange(min=1),
+    help="Flows that a worker holds at the same time.  [default: 10000000]",
+)
+@click.option(
     "--pace",
     type=click.FloatRange(min=0, min_open=True),
     metavar="FACTOR",

@@ -22,6 +22,7 @@ use crate::progress::Shared;
 pub(super) struct Live {
     items: Receiver<Item>,
     workers: Option<JoinHandle<()>>,
+    shared: Arc<Shared>,
 }
 
 /// One worker.
@@ -50,8 +51,8 @@ pub(super) struct Out {
 
 impl Live {
     /// What `workers` send, until it ends.
-    pub fn new(items: Receiver<Item>, workers: JoinHandle<()>) -> Live {
-        Live { items, workers: Some(workers) }
+    pub fn new(items: Receiver<Item>, workers: JoinHandle<()>, shared: &Arc<Shared>) -> Live {
+        Live { items, workers: Some(workers), shared: shared.clone() }
     }
 
     pub fn spawn(
@@ -69,17 +70,28 @@ impl Live {
             thread::spawn(move || worker.run())
         };
         let threads: Vec<_> = members.into_iter().zip(intakes).map(worker).collect();
-        Live::new(items, thread::spawn(move || close(threads, &send)))
+        Live::new(items, thread::spawn(move || close(threads, &send)), shared)
     }
 
     pub fn next(&mut self) -> Option<Item> {
         if let Ok(item) = self.items.recv() {
+            if let Ok((table, batch)) = &item
+                && *table != Table::Counters
+            {
+                self.shared.take_rows_waiting(batch.num_rows() as u64);
+            }
             return Some(item);
         }
         if let Some(Err(panic)) = self.workers.take().map(JoinHandle::join) {
             std::panic::resume_unwind(panic);
         }
         None
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.shared.abandon();
     }
 }
 
@@ -215,14 +227,22 @@ impl Out {
     /// Gives a batch away if there is room for it.
     pub fn offer(&mut self, (table, batch): (Table, RecordBatch)) {
         let rows = batch.num_rows() as u64;
+        if !self.shared.add_rows_waiting(rows, ROWS) {
+            return self.drop_rows(rows);
+        }
         match self.items.try_send(Ok((table, batch))) {
             Ok(()) => {}
             Err(TrySendError::Full(_)) => {
-                self.counters.add(Counter::RowsDropped, rows);
-                self.shared.add_rows_dropped(rows);
+                self.shared.take_rows_waiting(rows);
+                self.drop_rows(rows);
             }
             Err(TrySendError::Disconnected(_)) => self.deaf = true,
         }
+    }
+
+    fn drop_rows(&mut self, rows: u64) {
+        self.counters.add(Counter::RowsDropped, rows);
+        self.shared.add_rows_dropped(rows);
     }
 
     /// Ends every flow. Now there is time: these rows wait for whoever takes them. Gives what was
@@ -231,6 +251,10 @@ impl Out {
         loop {
             let more = pipeline.finish();
             for batch in pipeline.take(!more) {
+                let rows = batch.1.num_rows() as u64;
+                while !self.shared.add_rows_waiting(rows, ROWS) && !self.shared.abandoned() {
+                    thread::sleep(Duration::from_millis(1));
+                }
                 self.send(Ok(batch));
             }
             if !more || self.deaf {
@@ -250,9 +274,11 @@ fn now() -> Nanos {
     Nanos(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
 }
 
-/// Record batches that may wait for the consumer: with the 8,192 rows of a full one, more than any
-/// link gives in a second.
+/// Record batches that may wait for the consumer: with 16 workers, those of three tables and more.
 pub(super) const ITEMS: usize = 64;
+/// Rows that may wait for the consumer, of some 700 bytes each: all that a worker finds in a second
+/// where every flow lasts a few packets.
+const ROWS: u64 = 131_072;
 /// Rows come at least this often, however long the interval is.
 pub(super) const LONGEST_SILENCE: Duration = Duration::from_secs(3);
 /// How far the wall clock runs ahead of the packets that were read: a block that is under way, and

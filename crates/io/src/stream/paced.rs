@@ -48,7 +48,7 @@ pub(super) fn spawn(reader: Reader, options: &Options, shared: &Arc<Shared>) -> 
     let (send, items) = sync_channel(ITEMS);
     let out = Out::new(send.clone(), shared.clone());
     let options = options.clone();
-    Live::new(items, thread::spawn(move || run(reader, options, out, &send)))
+    Live::new(items, thread::spawn(move || run(reader, options, out, &send)), shared)
 }
 
 fn run(mut reader: Reader, options: Options, mut out: Out, items: &SyncSender<Item>) {

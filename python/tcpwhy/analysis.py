@@ -32,6 +32,24 @@ class Progress(NamedTuple):
     packets: int
 
 
+class Lost(NamedTuple):
+    """What a live or paced run could not keep up with."""
+
+    packets: int
+    """Packets that the kernel dropped."""
+    rows: int
+    """Rows that nobody took in time."""
+
+
+class Standing(NamedTuple):
+    """What the workers of a live or paced run last said, every few seconds."""
+
+    flows: int
+    """Flows that are followed."""
+    counters: dict[str, int]
+    """What was counted so far, by name."""
+
+
 def analyze(
     paths: Path | Iterable[Path],
     *,
@@ -165,6 +183,15 @@ class Result:
     def progress(self) -> Progress:
         """Say how far the run is; from any thread."""
         return Progress(*self._stream.progress())
+
+    def lost(self) -> Lost:
+        """Say what a live or paced run lost so far; from any thread."""
+        return Lost(*self._stream.dropped())
+
+    def standing(self) -> Standing:
+        """Say how a live or paced run stands; from any thread."""
+        flows, counters = self._stream.standing()
+        return Standing(flows, dict(counters))
 
     def stop(self) -> None:
         """End the run early; the rows found so far still come. From any thread."""

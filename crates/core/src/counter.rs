@@ -112,6 +112,13 @@ counters! {
         CaptureGaps = "capture_gaps",
         /// Packets that the kernel dropped before the capture saw them.
         KernelDrops = "kernel_drops",
+        /// Packets that this host sent with a tag in the frame, behind which the kernel's hash does
+        /// not look: workers see their connections in parts, which --fanout cbpf prevents.
+        PacketsTagHidden = "packets_tag_hidden",
+        /// Packets of a live run whose time the card took.
+        PacketsHardwareTime = "packets_hardware_time",
+        /// Packets of a live run whose time the kernel took.
+        PacketsKernelTime = "packets_kernel_time",
         /// Rows of a live run that were dropped since what takes them was too slow.
         RowsDropped = "rows_dropped",
     }

@@ -1,6 +1,9 @@
 //! How far a run is, for whoever watches it from another thread.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+use tcpwhy_core::counter::Counters;
 use tcpwhy_core::units::Nanos;
 
 /// How far a run is.
@@ -20,6 +23,15 @@ pub struct Progress {
     pub rows_dropped: u64,
 }
 
+/// What the workers of a live run last said about themselves.
+#[derive(Clone, Debug, Default)]
+pub struct Standing {
+    /// Flows that are followed.
+    pub flows: u64,
+    /// What was counted so far.
+    pub counters: Counters,
+}
+
 /// What the threads of a run share.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
@@ -32,6 +44,8 @@ pub(crate) struct Shared {
     kernel_drops: AtomicU64,
     rows_dropped: AtomicU64,
     rows_waiting: AtomicU64,
+    /// By worker.
+    standing: Mutex<Vec<Standing>>,
 }
 
 /// Value of `bytes_total` when it is not known.
@@ -105,6 +119,26 @@ impl Shared {
     /// Rows were taken.
     pub fn take_rows_waiting(&self, n: u64) {
         self.rows_waiting.fetch_sub(n, Relaxed);
+    }
+
+    /// Notes what a worker says about itself.
+    pub fn stand(&self, worker: usize, standing: Standing) {
+        let mut all = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() <= worker {
+            all.resize_with(worker + 1, Standing::default);
+        }
+        all[worker] = standing;
+    }
+
+    /// What all workers say together.
+    pub fn standing(&self) -> Standing {
+        let all = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sum = Standing::default();
+        for one in all.iter() {
+            sum.flows += one.flows;
+            sum.counters.merge(&one.counters);
+        }
+        sum
     }
 
     pub fn set_frames(&self, packets: u64, last_ts: Nanos) {

@@ -23,7 +23,7 @@ use crate::files::Inputs;
 use crate::filter::Filter;
 use crate::input::STDIN;
 use crate::intake::Intake;
-use crate::progress::{Progress, Shared};
+use crate::progress::{Progress, Shared, Standing};
 
 /// What to read.
 #[derive(Clone, Debug, Default)]
@@ -120,6 +120,11 @@ impl Handle {
     /// How far the run is.
     pub fn progress(&self) -> Progress {
         self.0.progress()
+    }
+
+    /// What the workers of a live run last said about themselves, every few seconds.
+    pub fn standing(&self) -> Standing {
+        self.0.standing()
     }
 
     /// Stops reading; the rows of everything read so far still come.

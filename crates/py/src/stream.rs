@@ -49,6 +49,13 @@ impl Stream {
         (progress.kernel_drops, progress.rows_dropped)
     }
 
+    /// How the workers of a live run stand: flows that are followed, counters.
+    fn standing(&self) -> (u64, Vec<(&'static str, u64)>) {
+        let standing = self.handle.standing();
+        let counters = standing.counters.iter().map(|(counter, value)| (counter.name(), value));
+        (standing.flows, counters.collect())
+    }
+
     /// Ends the run early; the rows found so far still come.
     fn stop(&self) {
         self.handle.stop();
@@ -118,7 +125,7 @@ pub fn analyze(
 #[pyo3(signature = (
     interfaces, *, tables, interval_ns=None, timeouts_ns=(None, None, None), min_packets=None,
     filter=None, flow=None, workers=None, compat_seed=false, fanout="hash", snaplen=None,
-    promiscuous=true, ring_bytes=None, max_flows=None, drop_privileges=false,
+    promiscuous=true, ring_bytes=None, max_flows=None, hardware_times=false, drop_privileges=false,
 ))]
 #[expect(clippy::too_many_arguments, reason = "they are the keyword arguments of Python")]
 pub fn monitor(
@@ -137,6 +144,7 @@ pub fn monitor(
     promiscuous: bool,
     ring_bytes: Option<usize>,
     max_flows: Option<usize>,
+    hardware_times: bool,
     drop_privileges: bool,
 ) -> PyResult<Stream> {
     let options = options(&tables, interval_ns, timeouts_ns, min_packets)?;
@@ -152,6 +160,7 @@ pub fn monitor(
         snaplen: snaplen.unwrap_or(default.snaplen),
         promiscuous,
         ring_bytes: ring_bytes.unwrap_or(default.ring_bytes),
+        hardware_times,
         drop_privileges,
     };
     let stream = py.detach(|| stream::monitor(&capture, &options)).map_err(|e| exception(&e))?;

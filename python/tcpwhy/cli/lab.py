@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tcpwhy._core import TcpwhyError
+from tcpwhy.cli import INTERRUPTED
 from tcpwhy.terminal import Style, grid, width
 
 if TYPE_CHECKING:
@@ -122,27 +123,33 @@ def check_(
     total: Scores = {}
     numbers: list[Comparison] = []
     failed = []
-    for one in _chosen(names):
-        folder = output / one.name
-        run = _run(one, output, attempts, emulator) if again else check.load(folder, one)
-        if run is None:
-            failed.append(one.name)
-            continue
-        scores, comparisons = check.check(run)
-        for key, score in scores.items():
-            sum_ = total.setdefault(key, check.Score())
-            sum_.right += score.right
-            sum_.all += score.all
-        numbers += comparisons
-        _show(one, scores, format)
-        _show_numbers(one, comparisons, format)
+    interrupted = False
+    try:
+        for one in _chosen(names):
+            folder = output / one.name
+            run = _run(one, output, attempts, emulator) if again else check.load(folder, one)
+            if run is None:
+                failed.append(one.name)
+                continue
+            scores, comparisons = check.check(run)
+            for key, score in scores.items():
+                sum_ = total.setdefault(key, check.Score())
+                sum_.right += score.right
+                sum_.all += score.all
+            numbers += comparisons
+            _show(one, scores, format)
+            _show_numbers(one, comparisons, format)
+    except KeyboardInterrupt:
+        # What was finished still makes a table.
+        interrupted = True
     _summary(total, numbers, format)
     low = [
         f"{point} {table}"
         for (point, table, column), score in total.items()
         if column == "limitation" and (score.share or 0) < min_share
     ]
-    return _verdict(failed + low)
+    verdict = _verdict(failed + low)
+    return INTERRUPTED if interrupted else verdict
 
 
 def _chosen(names: Sequence[str]) -> Iterator["Scenario"]:

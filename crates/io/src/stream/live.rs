@@ -16,7 +16,7 @@ use super::{BATCH_LEN, Item, counter_batch};
 use crate::capture::Member;
 use crate::error::Error;
 use crate::intake::{Intake, TunnelNames};
-use crate::progress::Shared;
+use crate::progress::{Shared, Standing};
 
 /// The consumer's end.
 pub(super) struct Live {
@@ -36,8 +36,11 @@ struct Worker {
     /// When flows were last looked through, and how much of a flow that left to look at.
     settled: (Instant, f64),
     interval: Duration,
-    /// Whether it speaks for all workers about what they all see.
-    speaks: bool,
+    /// Its number; the first speaks for all workers about what they all see.
+    number: usize,
+    /// How far the clock of the packets' times is ahead of the system's: not at all unless a card
+    /// takes them.
+    ahead: Nanos,
 }
 
 /// Where a worker's rows go.
@@ -62,14 +65,12 @@ impl Live {
         shared: &Arc<Shared>,
     ) -> Live {
         let (send, items) = sync_channel(ITEMS);
-        let mut first = true;
-        let worker = |(member, intake)| {
+        let worker = |(number, (member, intake))| {
             let out = Out::new(send.clone(), shared.clone());
-            let mut worker = Worker::new(member, intake, options, out);
-            worker.speaks = std::mem::take(&mut first);
+            let worker = Worker { number, ..Worker::new(member, intake, options, out) };
             thread::spawn(move || worker.run())
         };
-        let threads: Vec<_> = members.into_iter().zip(intakes).map(worker).collect();
+        let threads: Vec<_> = members.into_iter().zip(intakes).enumerate().map(worker).collect();
         Live::new(items, thread::spawn(move || close(threads, &send)), shared)
     }
 
@@ -121,7 +122,8 @@ impl Worker {
             out,
             settled: (Instant::now(), 0.0),
             interval: Duration::from_nanos(options.interval.0.max(1) as u64),
-            speaks: false,
+            number: 0,
+            ahead: Nanos(0),
         }
     }
 
@@ -131,7 +133,7 @@ impl Worker {
         let mut due = Instant::now() + period;
         while !self.out.shared.stopped() && !self.out.deaf {
             if !self.read() {
-                self.pipeline.tick(now() - LATENESS);
+                self.pipeline.tick(now() + self.ahead - LATENESS);
                 self.member.wait();
             }
             self.settle();
@@ -152,6 +154,7 @@ impl Worker {
         thread::sleep(LAST_BLOCK);
         while self.read() {}
         self.count();
+        self.stand();
         self.finish()
     }
 
@@ -179,6 +182,9 @@ impl Worker {
         push(intake, &batch[..filled]);
         let (frames, last_ts) = intake.frames();
         self.out.shared.add_frames(frames - before, last_ts);
+        if read && member.stamped_by_card() {
+            self.ahead = last_ts - now();
+        }
         read
     }
 
@@ -197,15 +203,29 @@ impl Worker {
             self.out.offer(batch);
         }
         self.count();
+        self.stand();
         let (missing, some) = self.member.missing();
-        for name in missing.into_iter().filter(|_| self.speaks) {
+        for name in missing.into_iter().filter(|_| self.number == 0) {
             let message = "the interface is no longer there; what came before was analysed";
             self.out.send(Err(Error::Interface { name, message: message.to_owned() }));
         }
         some
     }
 
+    /// Says how it stands, for whoever watches the run.
+    fn stand(&self) {
+        let mut counters = self.out.counters.clone();
+        counters.merge(&self.intake.counters());
+        counters.merge(self.pipeline.counters());
+        let flows = self.pipeline.flows() as u64;
+        self.out.shared.stand(self.number, Standing { flows, counters });
+    }
+
     fn count(&mut self) {
+        let (by_card, by_kernel) = self.member.stamped();
+        self.out.counters.add(Counter::PacketsHardwareTime, by_card);
+        self.out.counters.add(Counter::PacketsKernelTime, by_kernel);
+        self.out.counters.add(Counter::PacketsTagHidden, self.member.hidden());
         let drops = self.member.drops();
         self.out.counters.add(Counter::KernelDrops, drops);
         self.out.shared.add_kernel_drops(drops);

@@ -54,8 +54,8 @@ impl Sender {
         let is_selective = self.recovery.variant.is_selective();
         if is_selective {
             // FlightSize includes what was sacked. Where one recovery follows another it can exceed
-            // cwnd, and half of it would let the window grow with every loss. Equation 4 of RFC 5681
-            // section 3.1 is an upper bound.
+            // cwnd, and half of it would let the window grow with every loss. Equation 4 of
+            // RFC 5681 section 3.1 is an upper bound.
             path.flight_size = path.flight_size.min(self.cc.cwnd());
         }
         if self.recovery.variant == Variant::Tahoe {

@@ -233,6 +233,7 @@ def _probe(
 
 
 MEASURED = (
+    ("receive buffer of 256 KiB", ["--rcvbuf", "256Ki", "--sndbuf", "600k"], ["--sndbuf", "600k"]),
     ("receive buffer of 512 KiB", ["--rcvbuf", "512Ki", "--sndbuf", "3Mi"], ["--sndbuf", "3Mi"]),
     ("send buffer of 600 kB", ["--sndbuf", "600k", "--rcvbuf", "1Mi"], ["--rcvbuf", "1Mi"]),
     ("window clamp of 300 kB", ["--window-clamp", "300k", "--pace", "60M"], ["--pace", "60M"]),

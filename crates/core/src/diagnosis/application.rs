@@ -16,7 +16,8 @@ pub fn is_paced(case: &Case) -> bool {
         Some(_) => facts.is_queued(),
         None => case.before.is_some_and(Cause::is_bottleneck),
     };
-    let used = [facts.load, facts.utilisation].into_iter().flatten().reduce(f64::max);
+    let standing = facts.utilisation.filter(|_| facts.queued >= threshold::STANDING);
+    let used = [facts.load, standing].into_iter().flatten().reduce(f64::max);
     if facts.is_queued() && used.is_some_and(|used| used >= threshold::LOADED) {
         return false;
     }

@@ -80,6 +80,8 @@ pub struct Facts {
     pub at_edge: f64,
     /// Largest flight of a round in segments.
     pub flight_segments: f64,
+    /// Mean of the largest flights of the rounds in segments.
+    pub flight_mean_segments: f64,
     /// Largest flight of the rounds over the window that was inferred from flights.
     pub inferred_fullness: Option<f64>,
     /// Mean flight over mean window.
@@ -179,7 +181,9 @@ impl Facts {
         self.flight_variation = signs.flights.variation();
         self.growing = ratio(signs.rounds_growing, signs.rounds).unwrap_or(0.0);
         self.leaping = ratio(signs.rounds_leaping, signs.rounds).unwrap_or(0.0);
-        self.flight_segments = most / f64::from(context.mss_bytes.max(1));
+        let mss = f64::from(context.mss_bytes.max(1));
+        self.flight_segments = most / mss;
+        self.flight_mean_segments = signs.flights.mean().unwrap_or(0.0) / mss;
         self.fullness = signs.flights.mean().zip(sums.rwnd_mean()).map(|(f, w)| f / w);
         if sums.rwnd_known > 0 {
             self.at_edge = sums.rwnd_limited as f64 / sums.rwnd_known as f64;

@@ -28,14 +28,28 @@ pub fn is_paced(case: &Case) -> bool {
     }
 }
 
+/// Whether the send queue ran dry again and again on a path with room, which lost nothing.
+pub fn runs_dry(case: &Case) -> bool {
+    let facts = &case.facts;
+    facts.dry >= threshold::WITHOUT_DATA
+        && facts.losses == 0
+        && facts.marks == 0
+        && facts.load.is_some_and(|load| load < threshold::REACHING)
+}
+
 /// Which of its habits.
 pub fn cause(case: &Case) -> (Cause, Confidence) {
     let facts = &case.facts;
+    if facts.answers >= threshold::ANSWERS {
+        return (Cause::ApplicationIdle, Confidence::High);
+    }
     if facts.smalls >= threshold::SMALL || facts.filling.is_some_and(|f| f < threshold::FILLING) {
         return (Cause::ApplicationSmallWrites, Confidence::High);
     }
-    let pause = facts.pause_s.unwrap_or(0.0);
-    if facts.answers >= threshold::ANSWERS || pause >= threshold::SILENCE_S {
+    // Silence is time with nothing in flight; what is left unused meanwhile is pacing.
+    let silent = facts.idle >= facts.dry + facts.unused;
+    let pause = facts.pause_s.unwrap_or(0.0).max(facts.silence_s);
+    if silent && pause >= threshold::SILENCE_S {
         return (Cause::ApplicationIdle, Confidence::High);
     }
     (Cause::ApplicationPaced, Confidence::High)

@@ -106,6 +106,8 @@ pub struct Facts {
     pub smalls: f64,
     /// Typical pause in s, weighted by time.
     pub pause_s: Option<f64>,
+    /// Idle time for each pause, the one under way at the end among them, in s.
+    pub silence_s: f64,
     /// Share of the pauses that ended with a question of the other side.
     pub answers: f64,
     /// Times the window closed.
@@ -199,6 +201,7 @@ impl Facts {
         self.pushes = ratio(signs.pushes, signs.segments).unwrap_or(0.0);
         self.smalls = ratio(signs.smalls, signs.segments).unwrap_or(0.0);
         self.pause_s = signs.pauses.weighted_mean().map(|ns| ns / 1e9);
+        self.silence_s = self.idle * self.span_s / f64::from(signs.pauses.count + 1);
         self.answers = ratio(signs.answers, signs.pauses.count).unwrap_or(0.0);
         let most = context.mss_option.filter(|_| signs.segments > 0);
         let mean = sums.unique_bytes as f64 / sums.data_packets.max(1) as f64;
@@ -226,7 +229,23 @@ impl Facts {
 
     /// Whether something queued, not only the half's own bursts.
     pub fn is_queued(&self) -> bool {
-        self.queued >= threshold::QUEUED || self.raised.unwrap_or(0.0) >= threshold::RAISED
+        if self.has_own_bursts() {
+            return false;
+        }
+        // One round alone may be an accident.
+        let rounds = self.queued * f64::from(self.rounds);
+        let rounds_queued = self.queued >= threshold::QUEUED && rounds > 1.5;
+        rounds_queued || self.raised.unwrap_or(0.0) >= threshold::RAISED
+    }
+
+    /// Whether what queues are the half's own bursts, on a link that is far from full: they raise
+    /// many samples and leave the least one of nearly every round alone.
+    fn has_own_bursts(&self) -> bool {
+        self.raised.is_some_and(|raised| raised >= threshold::RAISED)
+            && self.queued < threshold::QUEUED_ALWAYS
+            && self.rounds >= threshold::FLAT_ROUNDS
+            && self.losses + u64::from(self.marks) == 0
+            && self.load.is_some_and(|load| load < threshold::REACHING)
     }
 }
 

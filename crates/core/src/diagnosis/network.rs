@@ -10,9 +10,12 @@ pub fn cause(case: &Case) -> (Cause, Confidence) {
         return (Cause::Recovery, Confidence::High);
     }
     let queued = facts.losses_queued.unwrap_or(0.0);
-    let lost_elsewhere = facts.losses_timed >= threshold::LOSSES_TOLD
-        && queued < threshold::QUEUE_FEW
-        && facts.raised.unwrap_or(0.0) < threshold::RAISED;
+    let told = facts.losses_timed >= threshold::LOSSES_TOLD && queued < threshold::QUEUE_FEW;
+    // So many losses and none with a queue: what little of one there is does not overflow.
+    let dropped = facts.losses_timed >= threshold::LOSSES_MANY
+        && queued < threshold::QUEUE_HARDLY
+        && facts.loss_ratio >= threshold::STANDS_RATIO;
+    let lost_elsewhere = told && (dropped || facts.raised.unwrap_or(0.0) < threshold::RAISED);
     if facts.marks > 0 || (facts.is_queued() && !lost_elsewhere) {
         return bottleneck(case);
     }
@@ -31,19 +34,24 @@ pub fn cause(case: &Case) -> (Cause, Confidence) {
 }
 
 /// Whether nearly all the time went into the repair of one loss episode, on a link that was idle
-/// meanwhile.
+/// meanwhile: one segment a round trip, or after timers.
 fn is_one_long_recovery(case: &Case) -> bool {
     let facts = &case.facts;
-    let crawls = facts.load.is_some_and(|load| load < threshold::CRAWL);
+    let round_trips = case.context.rtt_min.map(|rtt| facts.span_s / rtt.as_secs_f64().max(1e-6));
+    let few = round_trips.is_some_and(|most| facts.packets as f64 <= threshold::SINGLY * most);
+    let crawls = facts.load.map_or(few && !facts.is_queued(), |load| load < threshold::CRAWL);
     facts.recovery >= threshold::ONLY_REPAIR && facts.losses <= 1 && crawls
 }
 
 /// A link is full: alone or with others?
 fn bottleneck(case: &Case) -> (Cause, Confidence) {
     let facts = &case.facts;
-    let confidence = Confidence::High;
+    let unrated = facts.load.is_none() && facts.utilisation.is_none();
+    let confidence = if unrated { Confidence::Medium } else { Confidence::High };
     if is_alone(case) {
+        let overused = facts.utilisation.is_some_and(|used| used >= threshold::OVERUSED);
         let swaying = facts.queued_rate_variation.is_some_and(|v| v >= threshold::STEADY);
+        let swaying = swaying || overused;
         let confidence = if swaying { Confidence::Medium } else { confidence };
         let standing = facts.queued >= threshold::STANDING || facts.losses == 0;
         return (if standing { Cause::UnsharedQueue } else { Cause::UnsharedLoss }, confidence);
@@ -73,7 +81,9 @@ fn is_alone(case: &Case) -> bool {
     }
     // In a stretch without such rounds only what was sent counts, which may go into the queue.
     let most = match facts.utilisation {
-        Some(_) if facts.queued_rates >= threshold::RATED_ROUNDS => used,
+        Some(_) if facts.queued_rates >= threshold::RATED_ROUNDS => {
+            used.or(varying.and(facts.load))
+        }
         Some(_) if facts.queued >= threshold::STANDING => {
             [used, facts.load].into_iter().flatten().reduce(f64::max)
         }
@@ -178,7 +188,7 @@ fn quiet(case: &Case) -> (Cause, Confidence) {
     if facts.at_edge >= threshold::AT_EDGE || full {
         return receiver::cause(case);
     }
-    let flat = facts.flight_variation.is_some_and(|v| v < threshold::FLAT);
+    let flat = is_flat(facts);
     if flat && facts.inferred_fullness.is_some_and(|full| full >= threshold::INFERRED_FULL) {
         return (Cause::ReceiverBuffer, Confidence::Medium);
     }
@@ -196,21 +206,43 @@ fn grows(facts: &Facts) -> bool {
         && facts.flight_variation.is_none_or(|variation| variation * 2.0 >= spread)
 }
 
+/// Whether a flat flight is what a send buffer holds: an application that fills its buffer keeps
+/// pushing full segments out, one that has no more ends every write with a small one.
+pub fn is_buffered(case: &Case) -> bool {
+    let facts = &case.facts;
+    is_flat(facts)
+        && facts.rounds >= threshold::FLAT_ROUNDS
+        && facts.flight_segments > threshold::TINY_FLIGHT
+        && facts.pushes >= threshold::PUSHES.max(threshold::PUSHED * facts.smalls)
+}
+
+/// Whether the flight stays the same, or at its most but for dips: what grows spends as much time
+/// far below as near it.
+fn is_flat(facts: &Facts) -> bool {
+    let capped = facts.losses == 0
+        && facts.flight_segments <= threshold::PLATEAU * facts.flight_mean_segments;
+    facts.flight_variation.is_some_and(|variation| capped || variation < threshold::FLAT)
+}
+
 /// A flight that stays the same below the receiver's window.
 fn flat_flight(case: &Case) -> (Cause, Confidence) {
     let facts = &case.facts;
-    // An application that fills its send buffer keeps pushing full segments out; one that has no
-    // more ends every write with a small one.
-    let written_out = facts.smalls > 0.0 && facts.pushes < threshold::PUSHED * facts.smalls;
+    // Far from the sender, its pacing looks the same.
+    let near = case.context.position.is_none_or(|position| position < threshold::NEAR);
+    let confidence = if near { Confidence::High } else { Confidence::Medium };
+    if is_buffered(case) {
+        return (Cause::SenderBuffer, confidence);
+    }
+    let written_out = facts.smalls > 0.0;
     if (facts.dry >= threshold::DRY && written_out)
         || facts.flight_segments <= threshold::TINY_FLIGHT
     {
         return (Cause::ApplicationPaced, Confidence::Medium);
     }
     if facts.pushes >= threshold::PUSHES {
-        return (Cause::SenderBuffer, Confidence::High);
+        return (Cause::SenderBuffer, confidence);
     }
-    (Cause::SenderUndetermined, Confidence::High)
+    (Cause::SenderUndetermined, confidence)
 }
 
 /// Causes that show by a loss now and then: in between, the flight grows towards the next.

@@ -10,6 +10,9 @@ pub const QUEUED: f64 = 0.05;
 /// Share of single round-trip samples with a queue from which it counts as full; fewer may be the
 /// half's own bursts.
 pub const RAISED: f64 = 0.4;
+/// Share of the rounds with a queue below which bursts explain the samples that have one: at a
+/// link that others use, rounds and samples hardly differ.
+pub const QUEUED_ALWAYS: f64 = 0.15;
 /// Utilisation in rounds with a queue from which the link is the half's alone: th1 of IM 2021 less
 /// what headers and estimates miss.
 pub const UNSHARED_UTILISATION: f64 = 0.94;
@@ -22,6 +25,8 @@ pub const STEADY: f64 = 0.06;
 pub const UNUSED: f64 = 0.35;
 /// Variation of the flight from round to round below which it is flat (ALGORITHMS 7.8: 5 %).
 pub const FLAT: f64 = 0.08;
+/// Largest over mean flight up to which it is a plateau with dips.
+pub const PLATEAU: f64 = 1.12;
 /// Rounds below which a flight has no shape (ALGORITHMS 7.8: 8).
 pub const FLAT_ROUNDS: u32 = 6;
 /// Share of the rounds that leap by a quarter in slow start.
@@ -61,6 +66,8 @@ pub const INFERRED_FULL: f64 = 0.94;
 pub const UNUSED_QUEUED: f64 = 0.5;
 /// Position below which nothing lies between the sender and the observer.
 pub const BESIDE: f64 = 0.02;
+/// Position up to which what the sender does shows as it does it.
+pub const NEAR: f64 = 0.5;
 /// Utilisation from which the capacity must have been underestimated.
 pub const OVERUSED: f64 = 1.25;
 /// Share of segments at the window's end from which it is the window that lets them out.
@@ -77,6 +84,9 @@ pub const WITHOUT_DATA: f64 = 0.2;
 /// Load below which the repair of a loss crawls: one segment a round trip (NewReno) or after
 /// timers.
 pub const CRAWL: f64 = 0.15;
+/// Segments a round trip up to which a repair crawls: NewReno sends one hole and a new segment or
+/// two (RFC 6582).
+pub const SINGLY: f64 = 3.0;
 /// Lead of a share over the next below which both count as the limit.
 pub const CLEAR_LEAD: f64 = 0.04;
 /// Share of the time from which its owner is clear.
@@ -115,6 +125,10 @@ pub const OPENNESS: f64 = 0.6;
 pub const QUEUE_FEW: f64 = 0.3;
 /// See [`QUEUE_FEW`].
 pub const LOSSES_TOLD: u32 = 3;
+/// So many losses of which hardly any came with a queue were not lost by one.
+pub const LOSSES_MANY: u32 = 10;
+/// See [`LOSSES_MANY`].
+pub const QUEUE_HARDLY: f64 = 0.15;
 /// Share of the losses with a queue from which it is: most of them.
 pub const QUEUE_MOST: f64 = 0.5;
 /// Share of the time from which a stretch was spent on repairs: most of it.

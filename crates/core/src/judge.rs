@@ -110,6 +110,7 @@ impl Judge<'_> {
             mss_option: half.mss.offered(),
             rtt_min: half.rtt.min,
             capacity_bps: self.capacity.as_ref().and_then(|capacity| capacity.bps),
+            own_pace: self.capacity.as_ref().is_some_and(Capacity::is_pace),
             window_scale: half.window_scale,
             missed,
             position: self.position,
@@ -136,11 +137,11 @@ impl Judge<'_> {
         columns.share_recovery = shares.map(|shares| shares.recovery);
         let now_bps = case.facts.rate_bps().unwrap_or(0.0);
         let headroom = headroom::predict(case, finding.cause, now_bps);
-        columns.headroom_bps = headroom.map(|headroom| headroom.bps);
-        columns.next_limitation = headroom.map(|headroom| headroom.next);
+        columns.headroom_bps = headroom.ok().map(|headroom| headroom.bps);
+        columns.next_limitation = headroom.ok().map(|headroom| headroom.next);
         columns.evidence = Some(evidence::sentence(case, finding));
         let (src, dst) = (self.ends.src, self.ends.dst);
-        columns.remedy = Some(remedy::advice(case, finding.cause, headroom.as_ref(), src, dst));
+        columns.remedy = Some(remedy::advice(case, finding.cause, headroom, src, dst));
     }
 
     /// The paper's verdict for a stretch, as columns.

@@ -162,6 +162,10 @@ fn quiet(case: &Case) -> (Cause, Confidence) {
     if flat && facts.rounds >= threshold::FLAT_ROUNDS && facts.growing < threshold::GROWING {
         return flat_flight(case);
     }
+    let pushed = facts.pushes >= threshold::PUSHES;
+    if case.context.own_pace && !pushed && facts.growing < threshold::GROWING {
+        return (Cause::ApplicationPaced, Confidence::Medium);
+    }
     (Cause::CongestionAvoidance, Confidence::Medium)
 }
 
@@ -179,10 +183,14 @@ fn flat_flight(case: &Case) -> (Cause, Confidence) {
     if facts.pushes >= threshold::PUSHES {
         return (Cause::SenderBuffer, Confidence::High);
     }
+    // A window sends in bursts, each as dense as the link makes it.
+    if case.context.own_pace {
+        return (Cause::ApplicationPaced, Confidence::High);
+    }
     (Cause::SenderUndetermined, Confidence::High)
 }
 
 /// Causes that show by a loss now and then: in between, the flight grows towards the next.
-fn goes_on(before: Cause) -> bool {
+pub fn goes_on(before: Cause) -> bool {
     before.is_bottleneck() || matches!(before, Cause::Policer | Cause::RandomLoss)
 }

@@ -108,10 +108,12 @@ fn shared(case: &Case) -> String {
 }
 
 fn policer(case: &Case, src: IpAddr) -> String {
-    let rate = case.policer.map_or("its rate".to_owned(), |policer| rate(policer.rate_bps));
+    let found = case.policer.map(|policer| format!("{}, ", rate(policer.rate_bps)));
     format!(
-        "ask whoever polices the path for a higher contract than {rate}, or shape to it on {src} \
-         (pacing) so that nothing is dropped"
+        "ask whoever polices the path for a higher contract ({}{} get through), or shape to that \
+         on {src} (pacing) so that nothing is dropped",
+        found.unwrap_or_default(),
+        case.facts.rate_bps().map_or("some".to_owned(), rate)
     )
 }
 

@@ -201,7 +201,7 @@ impl Collector {
 const WINDOW: usize = 1000;
 /// Below this an estimate is too inaccurate (IM 2021 section IV.C.1).
 const FEWEST: usize = 300;
-/// Tenths of its gap at the sender from which a pair was spread apart.
-const SPREAD_TENTHS: i64 = 11;
+/// Tenths of its gap at the sender from which a pair was spread apart: less may be jitter.
+const SPREAD_TENTHS: i64 = 20;
 /// A gap must be this many ticks of the timestamps for its rate to be within a tenth.
 const RESOLVABLE: i64 = 10;

@@ -27,17 +27,15 @@ impl Spread {
     /// The rate of the link in bit/s: the one that most pairs show, or a sharp mode above it, since
     /// others' packets between the two make pairs slower and hardly ever faster.
     pub fn rate_bps(&self) -> Option<f64> {
-        let modes = (0..self.bins.len()).map(|at| self.mass(at, 1));
-        let (tallest, most) = modes.enumerate().max_by_key(|&(_, mass)| mass)?;
-        if most < FEWEST {
-            return None;
-        }
+        let tallest = (0..self.bins.len()).max_by_key(|&at| self.mass(at, 1))?;
         let least = f64::from(FEWEST_ABOVE).max(LEAST_ABOVE * f64::from(self.total));
         let above = (tallest + 1..self.bins.len()).rev().find(|&at| {
             let (mass, around) = (f64::from(self.mass(at, 1)), f64::from(self.mass(at, AROUND)));
             mass >= least && mass >= SHARP * around && self.is_peak(at)
         });
-        Some(self.centre(above.unwrap_or(tallest)))
+        let most = self.mass(tallest, 1);
+        let agree = most >= FEWEST && f64::from(most) >= AGREE * f64::from(self.total);
+        above.or(agree.then_some(tallest)).map(|at| self.centre(at))
     }
 
     /// Pairs within so many bins of one.
@@ -66,9 +64,11 @@ impl Spread {
 
 /// Width of a bin in the logarithm of the rate.
 const WIDTH: f64 = 0.02;
-/// Pairs of one rate below which it may be chance.
+/// Pairs of one rate below which it may be chance,
 const FEWEST: u32 = 8;
-/// The same for a mode above the tallest (pathrate's `BIN_NOISE`),
+/// and their share of all: where hosts or links wake up late, no two pairs are alike.
+const AGREE: f64 = 0.4;
+/// Pairs that make a mode above the tallest (pathrate's `BIN_NOISE`),
 const FEWEST_ABOVE: u32 = 15;
 /// the share of all pairs that it must have,
 const LEAST_ABOVE: f64 = 0.03;
@@ -98,6 +98,12 @@ mod tests {
         assert!(is_near(&spread(&[(99.1, 8)]), 99.1));
         assert_eq!(spread(&[(99.1, 7)]).rate_bps(), None);
         assert_eq!(Spread::default().rate_bps(), None);
+    }
+
+    #[test]
+    fn pairs_that_do_not_agree_tell_nothing() {
+        let scattered: Vec<_> = (0..40).map(|step| (5.0 * 1.07f64.powi(step), 1)).collect();
+        assert_eq!(spread(&[&scattered[..], &[(17.0, 9)]].concat()).rate_bps(), None);
     }
 
     #[test]

@@ -7,13 +7,16 @@ counted.
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 from tcpwhy._core import Batch
 from tcpwhy.sinks import Sink
 
 WAITING = 64
 """Batches that may wait for a sink."""
+
+FLUSH_S = 3.0
+"""A sink that can is given a chance to write this often: so much is lost with the machine."""
 
 
 class Delivery:
@@ -29,7 +32,8 @@ class Delivery:
         self._sink = sink
         self._every_s = every_s
         self._say = say
-        self._failing = False
+        self.failing = False
+        """Whether the sink refused what it was given last."""
         self._waiting: queue.Queue[tuple[str, Batch] | None] = queue.Queue(WAITING)
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name=f"sink {name}", daemon=True)
@@ -73,15 +77,25 @@ class Delivery:
         try:
             action()
         except Exception as error:
-            if not self._failing:
+            if not self.failing:
                 self._say(f"{self.name}: {error}; the capture goes on")
-            self._failing = True
+            self.failing = True
             return False
-        if self._failing:
+        if self.failing:
             self._say(f"{self.name}: works again, {self.rows_lost:,} rows were lost")
-        self._failing = False
+        self.failing = False
         return True
 
     def _lose(self, rows: int) -> None:
         with self._lock:
             self.rows_lost += rows
+
+
+def pour(
+    batches: Iterable[tuple[str, Batch]], deliveries: Sequence[Delivery], ended: threading.Event
+) -> None:
+    """Give every delivery what it wants: while the run lasts if there is room, then in any case."""
+    for table, batch in batches:
+        for delivery in deliveries:
+            if table in delivery.tables:
+                (delivery.put if ended.is_set() else delivery.offer)(table, batch)

@@ -33,16 +33,16 @@ EXAMPLES = TARGET / "release" / "examples"
 LOAD, TRAFFIC = EXAMPLES / "load", EXAMPLES / "traffic"
 Row = dict[str, Any]
 
-BLAST_S = 8
+BLAST_S = 6
 # The highest rate comes first: as fast as the sender can, then parts of what that gave.
 PARTS_OF_HIGHEST = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2)
 # Name, what the `traffic` example is asked for, the factors, and the seconds at most.
 REPLAYS = (
-    ("paper-128", ("paper", "128"), (1, 10), 20),
-    ("paper-1024", ("paper", "1024"), (1, 10), 20),
-    ("paper-8192", ("paper", "8192"), (1, 10), 20),
-    ("mawi-40k", ("mawi", "40000"), (1, 10), 20),
-    ("mawi-400k", ("mawi", "400000"), (1, 10), 20),
+    ("paper-128", ("paper", "128"), (1, 10), 12),
+    ("paper-1024", ("paper", "1024"), (1, 10), 12),
+    ("paper-8192", ("paper", "8192"), (1, 10), 12),
+    ("mawi-40k", ("mawi", "40000"), (1, 10), 12),
+    ("mawi-400k", ("mawi", "400000"), (1, 10), 12),
 )
 # A link of 1,200 new connections a second: a tenth of mawi-400k, for as long as asked.
 SOAK_FLOWS_PER_SECOND = 400_000 / 120 / 10
@@ -70,17 +70,39 @@ def counters(store: Path) -> dict[str, int]:
     return {name: int(value) for name, value in rows.fetchall() if value}
 
 
+def sender(net: Link, *arguments: object) -> list[str]:
+    """The command that puts a load on the link, which nothing else on this machine holds up."""
+    return net.far_command("chrt", "--fifo", "5", LOAD, FAR, *arguments)
+
+
 def watch_tcpdump(net: Link, load: list[str]) -> Row:
     """A load that tcpdump watches."""
     with watcher(tcpdump(net), "listening") as watched:
         sent = send(load, watched)
         cpu = watched.cpu_share()
         said = watched.end()
+    return row("tcpdump", sent, watched, cpu) | dumped(said)
+
+
+def dumped(said: str) -> Row:
+    """What tcpdump says of the packets at its end."""
     seen, lost = (
         int(re.search(rf"(\d+) packets {what}", said)[1])  # type: ignore[index]
         for what in ("received by filter", "dropped by kernel")
     )
-    return row("tcpdump", sent, watched, cpu) | {"seen": seen, "lost": lost}
+    return {"seen": seen, "lost": lost}
+
+
+def watch_both(net: Link, load: list[str]) -> list[Row]:
+    """A load that both watch at the same time."""
+    with watcher(tcpdump(net), "listening") as dumping:
+        dumping.begin()
+        dumping.sample()
+        found = watch_monitor(net, load)
+        cpu = dumping.cpu_share()
+        said = dumping.end()
+    beside = found | {"program": "tcpdump", "cpu": cpu, "resident_bytes": dumping.resident_bytes}
+    return [beside | dumped(said), found]
 
 
 def watch_monitor(net: Link, load: list[str], *options: object, **popen: Any) -> Row:
@@ -113,10 +135,10 @@ def rates(net: Link) -> list[Row]:
     """The highest rate at which tcpdump loses nothing, and monitor at that rate."""
     rows = []
     for size in (64, 1500):
-        blast = net.far_command(LOAD, FAR, "blast", size, "--seconds", BLAST_S)
+        blast = sender(net, "blast", size, "--seconds", BLAST_S)
         highest = None
         for part in PARTS_OF_HIGHEST:
-            limit = ["--pps", str(highest * part)] if highest else []
+            limit: list[str] = ["--pps", str(highest * part)] if highest else []
             found = watch_tcpdump(net, blast + limit)
             highest = highest or found["pps"]
             print(f"tcpdump, {size} B: {found['pps']:,.0f}/s, lost {found['lost']:,}")
@@ -128,6 +150,9 @@ def rates(net: Link) -> list[Row]:
             found = watch_monitor(net, blast + limit)
             print(f"monitor, {size} B: {found['pps']:,.0f}/s, lost {found['lost']:,}")
             rows.append({"what": f"{size} B{'' if limit else ', all the sender gives'}"} | found)
+        for found in watch_both(net, blast):
+            print(f"beside each other: {found['program']} lost {found['lost']:,}")
+            rows.append({"what": f"{size} B, both at the same time"} | found)
     return rows
 
 
@@ -138,7 +163,7 @@ def replays(net: Link) -> list[Row]:
         capture = generate(name, make)
         for factor in factors:
             speed = ["--speed", str(factor), "--seconds", str(seconds)]
-            found = watch_monitor(net, net.far_command(LOAD, FAR, "replay", capture, *speed))
+            found = watch_monitor(net, sender(net, "replay", capture, *speed))
             found |= {"what": name, "factor": factor}
             print(f"{name} x{factor}: {found['pps']:,.0f}/s, lost {found['lost']:,}")
             rows.append(found)

@@ -1,4 +1,4 @@
-"""A link between two network namespaces of its own, a load on one end, and who watches the other."""
+"""A link between two network namespaces, a load on one end, and who watches the other."""
 
 from __future__ import annotations
 

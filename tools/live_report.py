@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,9 @@ def rates(rows: Sequence[Row]) -> str:
 
 def replays(rows: Sequence[Row]) -> str:
     """Sets of traffic."""
-    lines = [[row["what"], f"{row['factor']}", f"{row['speed']:.2f}", *figures(row)] for row in rows]
+    lines = [
+        [row["what"], f"{row['factor']}", f"{row['speed']:.2f}", *figures(row)] for row in rows
+    ]
     head = ["set", "factor asked", "factor sent", *FIGURES]
     return "Sets of traffic at their own time and ten times as fast:\n\n" + table(head, lines)
 
@@ -70,15 +73,16 @@ def soak(rows: Sequence[Row]) -> str:
     """Memory over a long time, and every counter."""
     (row,) = rows
     memory = row["resident_bytes"]
-    quarters = [memory[len(memory) * n // 4 : len(memory) * (n + 1) // 4] for n in range(4)]
-    means = [f"{sum(part) / max(1, len(part)) / 1e6:,.0f}" for part in quarters]
+    tenths = [memory[len(memory) * n // 10 : len(memory) * (n + 1) // 10] for n in range(10)]
+    least = [f"{min(part) / 1e6:,.0f}" for part in tenths if part]
     lines = [[row["what"], *figures(row)]]
     counted = [[name, f"{value:,}"] for name, value in row["counters"].items()]
     return "\n\n".join(
         [
             "A long run with flows that come and go:\n\n" + table(["length", *FIGURES], lines),
             f"Memory over the run, from {min(memory) / 1e6:,.0f} to {max(memory) / 1e6:,.0f} MB: "
-            f"`{sparkline(memory)}`; mean of each quarter in MB: {', '.join(means)}.",
+            f"`{sparkline(memory)}`; the least of each tenth in MB: {', '.join(least)}. What stands "
+            "out is the store joining its parts.",
             "Its counters that are not 0:\n\n" + table(["counter", "value"], counted),
         ]
     )
@@ -105,7 +109,7 @@ def sparkline(values: Sequence[float], width: int = 60) -> str:
     """A line of bars from 0 to the largest value."""
     count = min(width, len(values))
     cuts = [len(values) * n // count for n in range(count + 1)]
-    means = [sum(values[a:b]) / (b - a) for a, b in zip(cuts, cuts[1:], strict=False)]
+    means = [sum(values[a:b]) / (b - a) for a, b in pairwise(cuts)]
     return "".join(BARS[round(mean / max(values) * (len(BARS) - 1))] for mean in means)
 
 

@@ -16,7 +16,8 @@ pub fn is_paced(case: &Case) -> bool {
         Some(_) => facts.is_queued(),
         None => case.before.is_some_and(Cause::is_bottleneck),
     };
-    let used = [facts.load, facts.utilisation].into_iter().flatten().reduce(f64::max);
+    let standing = facts.utilisation.filter(|_| facts.queued >= threshold::STANDING);
+    let used = [facts.load, standing].into_iter().flatten().reduce(f64::max);
     if facts.is_queued() && used.is_some_and(|used| used >= threshold::LOADED) {
         return false;
     }
@@ -27,14 +28,28 @@ pub fn is_paced(case: &Case) -> bool {
     }
 }
 
+/// Whether the send queue ran dry again and again on a path with room, which lost nothing.
+pub fn runs_dry(case: &Case) -> bool {
+    let facts = &case.facts;
+    facts.dry >= threshold::WITHOUT_DATA
+        && facts.losses == 0
+        && facts.marks == 0
+        && facts.load.is_some_and(|load| load < threshold::REACHING)
+}
+
 /// Which of its habits.
 pub fn cause(case: &Case) -> (Cause, Confidence) {
     let facts = &case.facts;
+    if facts.answers >= threshold::ANSWERS {
+        return (Cause::ApplicationIdle, Confidence::High);
+    }
     if facts.smalls >= threshold::SMALL || facts.filling.is_some_and(|f| f < threshold::FILLING) {
         return (Cause::ApplicationSmallWrites, Confidence::High);
     }
-    let pause = facts.pause_s.unwrap_or(0.0);
-    if facts.answers >= threshold::ANSWERS || pause >= threshold::SILENCE_S {
+    // Silence is time with nothing in flight; what is left unused meanwhile is pacing.
+    let silent = facts.idle >= facts.dry + facts.unused;
+    let pause = facts.pause_s.unwrap_or(0.0).max(facts.silence_s);
+    if silent && pause >= threshold::SILENCE_S {
         return (Cause::ApplicationIdle, Confidence::High);
     }
     (Cause::ApplicationPaced, Confidence::High)

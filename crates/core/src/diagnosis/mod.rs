@@ -104,6 +104,10 @@ pub fn diagnose(case: &Case) -> Option<Finding> {
     if facts.closures >= 2 && facts.receiver >= threshold::CLOSING && facts.losses == 0 {
         rivals[1].0 = rivals[1].0.max(rivals[2].0 + threshold::CLEAR_LEAD);
     }
+    // What keeps running dry is no full link's, whatever else waits in its round-trip times.
+    if application::runs_dry(case) && !network::is_buffered(case) {
+        rivals[0].0 = rivals[0].0.max(rivals[2].0 + threshold::CLEAR_LEAD);
+    }
     rivals.sort_by(|a, b| b.0.total_cmp(&a.0));
     let [(most, first), (next, second), _] = rivals;
     let (cause, mut confidence) = first(case);

@@ -71,6 +71,10 @@ pub struct Half {
     queue_samples: u32,
     queue_raised: u32,
     rtt_newest: [Option<Nanos>; 2],
+    /// Lately least round-trip time of echoes, near the receiver.
+    echoed: Option<Nanos>,
+    /// The last segment was small or pushed: there may have been no more to send.
+    emptied: bool,
     /// The other side sent data since this one last did.
     asked: bool,
 }

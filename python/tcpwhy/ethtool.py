@@ -11,7 +11,7 @@ import socket
 import struct
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from tcpwhy._core import UsageError
 
@@ -86,6 +86,12 @@ class Link:
         self.name = name
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._socket.close()
+
     def is_up(self) -> bool | None:
         """Say whether packets can come; None for one that is no longer there."""
         try:
@@ -121,23 +127,25 @@ def read(name: str) -> Device:
     """Ask an interface everything."""
     if name not in names():
         raise UsageError(f"no interface '{name}': `ip link` lists them")
-    link, system = Link(name), Path("/sys/class/net", name)
-    queues = len([*system.glob("queues/rx-*")])
-    return Device(
-        name=name,
-        driver=_driver(link),
-        features=_features(link),
-        rx_ring=_setting(link, _GRINGPARAM, now=5, most=1),
-        channels=_channels(link),
-        queues=queues or 1,
-        rss=_rss(link),
-        tcp_fields=_tcp_fields(link),
-        times=_times(link),
-        numa_node=_number(system / "device" / "numa_node"),
-        irqs=_irqs(system),
-        rps=any(path.read_text().strip(" ,0\n") for path in system.glob("queues/rx-*/rps_cpus")),
-        vlans=vlans(name),
-    )
+    system = Path("/sys/class/net", name)
+    with Link(name) as link:
+        return Device(
+            name=name,
+            driver=_driver(link),
+            features=_features(link),
+            rx_ring=_setting(link, _GRINGPARAM, now=5, most=1),
+            channels=_channels(link),
+            queues=len([*system.glob("queues/rx-*")]) or 1,
+            rss=_rss(link),
+            tcp_fields=_tcp_fields(link),
+            times=_times(link),
+            numa_node=_number(system / "device" / "numa_node"),
+            irqs=_irqs(system),
+            rps=any(
+                path.read_text().strip(" ,0\n") for path in system.glob("queues/rx-*/rps_cpus")
+            ),
+            vlans=vlans(name),
+        )
 
 
 def hides_tags(name: str) -> list[str]:
@@ -146,15 +154,17 @@ def hides_tags(name: str) -> list[str]:
     The kernel's hash does not look behind such a tag on the way out.
     """
     over = vlans(name)
-    features = _features(Link(name)) if over else None
-    insert = (features or {}).get("tx-vlan-hw-insert")
+    if not over:
+        return []
+    with Link(name) as link:
+        insert = (_features(link) or {}).get("tx-vlan-hw-insert")
     return [] if insert is None or insert.active else list(over)
 
 
 def vlans(name: str) -> tuple[str, ...]:
     """Name the VLAN interfaces on top of one."""
     try:
-        lines = Path("/proc/net/vlan/config").read_text(encoding="ascii").splitlines()
+        lines = _VLANS.read_text(encoding="ascii").splitlines()
     except OSError:
         return ()
     columns = [[cell.strip() for cell in line.split("|")] for line in lines]
@@ -260,6 +270,7 @@ def _number(path: Path) -> int | None:
         return None
 
 
+_VLANS = Path("/proc/net/vlan/config")
 # Requests and bits of linux/sockios.h, linux/if.h, linux/ethtool.h and linux/net_tstamp.h.
 _SIOCGIFFLAGS, _SIOCETHTOOL = 0x8913, 0x8946
 _IFF_UP, _IFF_RUNNING = 1, 0x40

@@ -25,7 +25,7 @@ class Advice(NamedTuple):
 
 def advise(device: Device) -> Iterator[Advice]:
     """Look at everything, in the order in which it is shown."""
-    for about in (offloads, sending, queues, ring, rss, tags, processors, times):
+    for about in (offloads, sending, queues, ring, rss, tags, fanout, processors, times):
         for advice in about(device):
             yield advice._replace(subject=f"{device.name}: {advice.subject}")
 
@@ -180,6 +180,17 @@ def tags(device: Device) -> Iterator[Advice]:
     state = f"{names}: in the frames that leave, where the kernel's hash does not look behind"
     switch = "" if insert.fixed else f", or ethtool -K {device.name} txvlan on"
     yield Advice("tags", state, f"--fanout cbpf, which monitor chooses by itself{switch}")
+
+
+def fanout(device: Device) -> Iterator[Advice]:
+    """Say how workers should share its packets."""
+    insert = (device.features or {}).get("tx-vlan-hw-insert")
+    if device.vlans and insert is not None and not insert.active:
+        yield Advice("fan-out", "--fanout cbpf, for the tags of what it sends")
+    elif device.queues > 1 and device.rss is not None and is_symmetric(device.rss):
+        yield Advice("fan-out", "--fanout hash; qm on a mirror port, to keep packets on their core")
+    else:
+        yield Advice("fan-out", "--fanout hash; cbpf if tagged frames leave through it otherwise")
 
 
 def processors(device: Device) -> Iterator[Advice]:

@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line, and exit with the code of the contract."""
     from tcpwhy.cli._stopping import interrupt
 
-    interrupt()
+    came = interrupt()
     try:
         code = tcpwhy.main(arguments, prog_name="tcpwhy", standalone_mode=False) or 0
         sys.stdout.flush()
@@ -81,6 +81,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         where = f"{error.filename}: " if error.filename else ""
         code = _complain(f"{where}{error.strerror or error}", 1)
         _give_up_output()
+    except RuntimeError:
+        # What DuckDB makes of an interruption.
+        if not came:
+            raise
+        code = INTERRUPTED
     sys.exit(code)
 
 

@@ -4,7 +4,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from tcpwhy.analysis import Result
 from tcpwhy.delivery import Delivery
@@ -43,7 +43,6 @@ def warnings(names: Sequence[str], result: Result, say: Callable[[str], None]) -
     """Say when an interface goes down, is up again, or gives packets to the wrong worker."""
     told: set[str] = set()
     down: dict[str, float] = {}
-    watched = {name: Link(name) for name in names}
 
     def look() -> None:
         for name, link in watched.items():
@@ -60,10 +59,12 @@ def warnings(names: Sequence[str], result: Result, say: Callable[[str], None]) -
             told.add("tags")
             say("tags in frames that leave hide connections from the workers: --fanout cbpf")
 
-    look()
-    with _each_second(look):
-        yield
-    look()
+    with ExitStack() as stack:
+        watched = {name: stack.enter_context(Link(name)) for name in names}
+        look()
+        with _each_second(look):
+            yield
+        look()
 
 
 @contextmanager

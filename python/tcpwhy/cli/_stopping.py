@@ -32,13 +32,16 @@ def stopping(stop: Callable[[], object] = lambda: None) -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-def interrupt() -> None:
-    """Let every signal do what Ctrl-C does, where no run looks after them."""
+def interrupt() -> list[int]:
+    """Let every signal do what Ctrl-C does, where no run looks after them; give those that come."""
+    came: list[int] = []
 
     def raised(number: int, frame: FrameType | None) -> None:
+        came.append(number)
         raise KeyboardInterrupt
 
     _take(raised)
+    return came
 
 
 def _take(handler: Callable[[int, FrameType | None], None]) -> dict[int, Any]:

@@ -36,12 +36,12 @@ def check(outputs: Sequence[str], format: str | None, tables: Sequence[str]) -> 
 class View:
     """The view of one run."""
 
-    def __init__(self, step_ns: int, every_s: float) -> None:
+    def __init__(self, step_ns: int) -> None:
         """Prepare a view that sums up by steps of this length."""
         from tcpwhy.tui.board import Board
 
         self.board = Board(step_ns)
-        self.delivery = Delivery("the view", self.board, every_s=every_s, say=self.say)
+        self.delivery = Delivery("the view", self.board, say=self.say)
         self._said: list[str] = []
         self._note: Callable[[str], None] | None = None
 

@@ -18,6 +18,7 @@ NOTED_S = 20.0
 _PROBLEMS = (
     "packets_tag_hidden",
     "table_evictions",
+    "evicted_long",
     "outstanding_overflow",
     "period_overflow",
     "tunnel_overflow",

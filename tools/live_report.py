@@ -49,9 +49,16 @@ def rates(rows: Sequence[Row]) -> str:
 def replays(rows: Sequence[Row]) -> str:
     """Sets of traffic."""
     lines = [
-        [row["what"], f"{row['factor']}", f"{row['speed']:.2f}", *figures(row)] for row in rows
+        [
+            row["what"],
+            f"{row['factor']}",
+            f"{row['speed']:.2f}",
+            *figures(row),
+            f"{row['tcpdump_lost']:,}",
+        ]
+        for row in rows
     ]
-    head = ["set", "factor asked", "factor sent", *FIGURES]
+    head = ["set", "factor asked", "factor sent", *FIGURES, "tcpdump beside it lost"]
     return "Sets of traffic at their own time and ten times as fast:\n\n" + table(head, lines)
 
 

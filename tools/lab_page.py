@@ -14,6 +14,7 @@ import json
 import statistics
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,7 @@ def main() -> None:
         write("path", path())
     elif kind == "measure":
         write("measure", measured())
+        write("iperf3", beside_iperf3())
     else:
         sys.exit(__doc__)
 
@@ -231,6 +233,7 @@ def _probe(
 
 
 MEASURED = (
+    ("receive buffer of 256 KiB", ["--rcvbuf", "256Ki", "--sndbuf", "600k"], ["--sndbuf", "600k"]),
     ("receive buffer of 512 KiB", ["--rcvbuf", "512Ki", "--sndbuf", "3Mi"], ["--sndbuf", "3Mi"]),
     ("send buffer of 600 kB", ["--sndbuf", "600k", "--rcvbuf", "1Mi"], ["--rcvbuf", "1Mi"]),
     ("window clamp of 300 kB", ["--window-clamp", "300k", "--pace", "60M"], ["--pace", "60M"]),
@@ -276,6 +279,33 @@ def _measure(network: Network, options: Sequence[str]) -> dict[str, Any]:
 
 def _rate_bps(end: dict[str, Any]) -> float:
     return float(end["moved_bytes"]) * 8 / (float(end["seconds"]) - OMIT_S)
+
+
+ROUNDS, ROUND_S = 3, 4
+
+
+def beside_iperf3() -> Iterator[str]:
+    """Rates of both programs against the same server, in turns, over the same path."""
+    one = scenario.load(ROOT / "scenarios/recipe_bulk.toml")
+    far = one.hosts["h2"]
+    rates: dict[str, list[float]] = {"iperf3": [], "tcpwhy measure": []}
+    with Network(one) as network:
+        network.hosts["h2"].call("start", name="iperf3", command=["iperf3", "-s"])
+        time.sleep(0.5)
+        sender = network.hosts["h1"]
+        for _ in range(ROUNDS):
+            theirs = ["iperf3", "-c", far, "-t", str(ROUND_S), "-C", "cubic", "-J"]
+            end = json.loads(sender.call("run", command=theirs))["end"]
+            rates["iperf3"].append(end["sum_received"]["bits_per_second"])
+            ours = [sys.executable, "-m", "tcpwhy", "measure", far, "--json", "-C", "cubic"]
+            said = sender.call("run", command=[*ours, "-t", f"{ROUND_S}s"])
+            ends = [json.loads(line) for line in said.splitlines()]
+            end = next(line for line in ends if line["kind"] == "end")
+            rates["tcpwhy measure"].append(end["moved_bytes"] * 8 / end["seconds"])
+    yield "| sender | Mbit/s over 200 Mbit/s, " + f"{ROUNDS} runs of {ROUND_S} s in turns |"
+    yield "|---|---|"
+    for program, measured_bps in rates.items():
+        yield f"| {program} | {', '.join(f'{bps / 1e6:.1f}' for bps in measured_bps)} |"
 
 
 def write(name: str, lines: Iterable[str]) -> None:

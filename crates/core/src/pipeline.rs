@@ -4,7 +4,7 @@ use crate::counter::{Counter, Counters};
 use crate::flow::class::{Class, Timeouts};
 use crate::flow::entry::Entry;
 use crate::flow::table::{Analyse, Limits};
-use crate::flow::{self, Flow};
+use crate::flow::{self, Flow, Plan};
 use crate::judge::Judge;
 use crate::record::{self, Batches, Ends, FlowRow, IntervalRow, PeriodRow, SegmentRow};
 use crate::report;
@@ -87,6 +87,9 @@ pub struct Options {
     /// Where the flow table's hash begins; who chooses what is captured must not know it. Rows do
     /// not depend on it.
     pub hash_seed: u64,
+    /// Whether the refined diagnosis is made. Without it its columns are NULL; that is for
+    /// measuring what it costs.
+    pub refined: bool,
 }
 
 impl Default for Options {
@@ -101,6 +104,7 @@ impl Default for Options {
             frame: None,
             max_flows: 10_000_000,
             hash_seed: 0,
+            refined: true,
         }
     }
 }
@@ -174,8 +178,9 @@ impl Pipeline {
 struct Analysis {
     options: Options,
     wanted: Wanted,
-    /// Length of an interval.
-    interval: Nanos,
+    plan: Plan,
+    /// Why a half has no capacity that was too short for it: said of most halves.
+    too_short: String,
     counters: Counters,
     tunnels: HashMap<u16, Arc<str>>,
     rows: Rows,
@@ -258,7 +263,7 @@ impl Analyse for Analysis {
         if self.wanted.segments {
             self.segment_with_row(flow, frame, entry, sack);
         } else {
-            let filed = flow.segment(frame, entry, sack, self.interval);
+            let filed = flow.segment(frame, entry, sack, self.plan);
             self.counters.add(Counter::DuplicateFrames, u64::from(filed.duplicate));
         }
         let side = flow::handshake::side(entry);
@@ -268,7 +273,7 @@ impl Analyse for Analysis {
     }
 
     fn end(&mut self, mut flow: Box<Flow>) {
-        flow.finish(self.interval);
+        flow.finish(self.plan.interval);
         self.counters.count(Counter::Flows);
         let flow_id = self.flow_id(&flow);
         let chosen = self.is_chosen(&flow, flow_id);
@@ -316,7 +321,8 @@ impl Analysis {
                 periods: wants(Table::Periods),
                 segments: wants(Table::Segments),
             },
-            interval: options.interval,
+            plan: Plan { interval: options.interval, refined: options.refined },
+            too_short: format!("no capacity, {} data packets or fewer", options.min_packets),
             options,
             counters: Counters::default(),
             tunnels: HashMap::new(),
@@ -364,7 +370,7 @@ impl Analysis {
         }
         self.judge_intervals(flow, side);
         let ends = report::ends(flow, flow_id, side);
-        let mut judge = judge_of(flow, side, ends, &self.options);
+        let mut judge = judge_of(flow, side, ends, (&self.options, &self.too_short));
         let rows = chosen.is_some() && self.wanted.flows;
         let verdicts = judge.whole(rows, chosen.is_some() && self.wanted.periods);
         let capacity = judge.capacity;
@@ -409,7 +415,7 @@ impl Analysis {
         let flow_id = self.flow_id(flow);
         let rows = self.wanted.intervals && self.is_chosen(flow, flow_id);
         let ends = report::ends(flow, flow_id, side);
-        let mut judge = judge_of(flow, side, ends, &self.options);
+        let mut judge = judge_of(flow, side, ends, (&self.options, &self.too_short));
         for interval in intervals {
             if let Some(verdict) = judge.interval(&interval, rows) {
                 let capacity = judge.capacity.as_ref();
@@ -428,7 +434,7 @@ impl Analysis {
         entry: &Entry,
         sack: &[(Seq, Seq)],
     ) {
-        let filed = flow.segment(frame, entry, sack, self.interval);
+        let filed = flow.segment(frame, entry, sack, self.plan);
         self.counters.add(Counter::DuplicateFrames, u64::from(filed.duplicate));
         if self.options.frame.is_some_and(|wanted| wanted != frame) {
             return;
@@ -442,13 +448,19 @@ impl Analysis {
     }
 }
 
-/// What is to judge the half of `side`.
-fn judge_of<'a>(flow: &'a mut Flow, side: usize, ends: Ends, options: &'a Options) -> Judge<'a> {
+/// What is to judge the half of `side`, by the options and what is said of a half too short for a
+/// capacity.
+fn judge_of<'a>(
+    flow: &'a mut Flow,
+    side: usize,
+    ends: Ends,
+    (options, too_short): (&'a Options, &'a str),
+) -> Judge<'a> {
     let position = flow.position(side);
     let half = &mut flow.halves[side];
     let pprate = half.capacity(options.min_packets);
     let capacity = pprate.map(|capacity| half.credible(capacity));
-    Judge { half, ends, position, pprate, capacity, options }
+    Judge { half, ends, position, pprate, capacity, options, too_short }
 }
 
 /// How far timestamps of a capture run backwards in practice (several queues, a clock corrected by

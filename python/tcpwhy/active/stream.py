@@ -51,7 +51,8 @@ class Options:
             connection.setsockopt(base, SO_MAX_PACING_RATE, rate)
         if self.mss:
             connection.setsockopt(tcp, socket.TCP_MAXSEG, self.mss)
-        if self.nodelay:
+        # Else what Nagle's algorithm keeps back lets writes pass the buffer by (docs/lab.md).
+        if self.nodelay or self.sndbuf_bytes:
             connection.setsockopt(tcp, socket.TCP_NODELAY, 1)
 
 

@@ -4,10 +4,11 @@ Each has a tolerance that says what "the same" means, and is given only where th
 the same thing. That a clock is blind to something is no error of the analysis:
 
 - `busy_time` only says that something was in flight. What a slow program leaves unused over a long
-  path is busy as well, so the time without data is sampled: nothing waits in the send buffer. That
-  is also so while the program waits for room in it (`sndbuf_limited`).
-- A controller or socket that paces keeps data back by itself; nothing of that is a clock.
-- `rwnd_limited` is a proof, everywhere.
+  path is busy as well, so the time without data is sampled: no segment waits in the send buffer.
+  That is also so while the program waits for room in it (`sndbuf_limited`).
+- A controller or socket that paces keeps data back by itself, also below a window that is full on
+  the average: then `rwnd_limited` counts only the moments between two paced segments.
+- Elsewhere `rwnd_limited` is a proof.
 """
 
 from collections.abc import Iterator, Sequence
@@ -161,12 +162,14 @@ def _shares(
     last = inside[-1]
     rwnd = last["rwnd_limited"] / 1e6 / seconds
     sndbuf = last["sndbuf_limited"] / 1e6 / seconds
-    shares = {"share_receiver_window": rwnd}
+    shares: dict[str, float] = {}
     if not _is_paced(flow):
+        shares["share_receiver_window"] = rwnd
         # Room in the send buffer that the program waits for is not its silence; a capture cannot
         # tell the two apart, and calls both nothing to send.
-        unsent = fmean(s["unsent_bytes"] == 0 for s in inside)
-        shares["share_application"] = max(unsent, sndbuf)
+        # Less than a segment may be kept back by Nagle's algorithm: there was no more.
+        dry = fmean(s["unsent_bytes"] < s["snd_mss"] for s in inside)
+        shares["share_application"] = max(dry, sndbuf)
     if point == "sender":
         # Behind the loss it is not seen when the sender entered recovery.
         shares["share_recovery"] = fmean(s["ca_state"] >= _RECOVERY for s in inside)

@@ -238,6 +238,7 @@ def sample(connection: socket.socket, at: float) -> dict[str, Any]:
         "unread_bytes": unread[0],
         "rcvbuf_bytes": memory[1] if memory else None,
         "sndbuf_bytes": memory[3] if memory else None,
+        "wmem_queued_bytes": memory[5] if memory else None,
     }
 
 

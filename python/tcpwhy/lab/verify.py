@@ -37,6 +37,8 @@ class Span:
     sndbuf_share: float
     goodput_bps: float
     retransmitted_segs: int
+    queued_share: float
+    """Bytes in the send buffer, of its size: below 1 unless the kernel lets writes pass it by."""
     starved_share: float
     """Samples in which the program had left less than a segment unsent."""
     ready_share: float
@@ -86,6 +88,7 @@ def measure(run: Run, expect: Expect) -> Span:
         sndbuf_share=(last["sndbuf_limited"] - first["sndbuf_limited"]) / busy_us,
         goodput_bps=acked * 8 / seconds,
         retransmitted_segs=last["total_retrans"] - first["total_retrans"],
+        queued_share=median(s["send_queue_bytes"] / max(s["sndbuf_bytes"] or 0, 1) for s in sender),
         starved_share=_share(sender, lambda s: s["unsent_bytes"] < s["snd_mss"]),
         ready_share=1 - run.deeds(expect.flow, side)["blocked_s"] / run.scenario.duration_s,
         cwnd_full_share=_share(sender, lambda s: s["unacked"] + 1 >= s["snd_cwnd"]),
@@ -217,6 +220,8 @@ def _wire_bytes(run: Run, expect: Expect) -> float:
 # Shares are thresholds of plausibility, not of accuracy: a limit that binds does so most of the
 # time, and half is where another one would bind longer.
 MOST, HALF, FEW = 0.75, 0.5, 0.25
+FITS = 1.25
+"""What a last write may add to a buffer that had room for some of it."""
 
 
 def _application(span: Span, run: Run, expect: Expect) -> Iterator[Check]:
@@ -267,6 +272,7 @@ def _send_buffer(span: Span, run: Run, expect: Expect) -> Iterator[Check]:
     # nothing was left unsent.
     share = max(span.sndbuf_share, min(1 - span.ready_share, span.starved_share))
     yield Check("send buffer binds", share, share >= HALF)
+    yield Check("what is queued fits the buffer", span.queued_share, span.queued_share <= FITS)
     yield Check("links not full", span.link_busy_share, span.link_busy_share < MOST)
     yield Check("receiver's window open", span.rwnd_share, span.rwnd_share < FEW)
 

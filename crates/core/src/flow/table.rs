@@ -140,19 +140,26 @@ impl Table {
         }
     }
 
-    /// Reads what the batch will need. The reads of different segments do not depend on each
-    /// other, so they overlap. Gives the slots at which the flows are most likely; no flow is taken
-    /// out of the table before they are used.
+    /// Reads what the batch will need, one level of it after the other: the reads of a level do not
+    /// depend on each other, so they overlap. Gives the slots at which the flows are most likely;
+    /// no flow is taken out of the table before they are used.
     fn touch(&self, hashes: &[u64]) -> [u32; BATCH] {
         let mask = self.index.len() - 1;
-        let mut sum = 0u32;
         let mut likely = [u32::MAX; BATCH];
         for (likely, &hash) in likely.iter_mut().zip(hashes) {
-            let bucket = self.index[hash as usize & mask];
-            let id = bucket.slot.wrapping_sub(1);
+            *likely = self.index[hash as usize & mask].slot.wrapping_sub(1);
+        }
+        let mut sum = 0;
+        for &id in &likely[..hashes.len()] {
             if let Some(slot) = self.slots.get(id as usize) {
-                sum = sum.wrapping_add(self.pool.touch(&slot.log));
-                *likely = id;
+                sum ^= self.pool.touch(&slot.log);
+            }
+        }
+        for &id in &likely[..hashes.len()] {
+            if let Some(slot) = self.slots.get(id as usize)
+                && slot.log.len() + SOON >= slot.enough()
+            {
+                sum ^= slot.touch(&self.pool);
             }
         }
         black_box(sum);
@@ -175,7 +182,9 @@ impl Table {
         slot.state.see(segment);
         if segment.sack_count == 0 {
             self.pool.push(&mut slot.log, segment, ts);
-            if slot.log.len() >= slot.enough() {
+            if slot.state.is_closed() && slot.flow.is_some() {
+                slot.lay_off(&mut self.pool, analyse);
+            } else if slot.log.len() >= slot.enough() {
                 slot.drain(&mut self.pool, analyse);
             }
         } else {
@@ -285,19 +294,25 @@ impl Table {
         self.slots.len()
     }
 
-    /// Ends up to `count` flows; whether some are left.
+    /// Ends up to `count` flows; whether some are left. Nothing can be filed until none is.
     pub fn finish(&mut self, count: usize, analyse: &mut impl Analyse) -> bool {
-        for _ in 0..count {
-            while self.slots.last().is_some_and(|slot| !slot.held()) {
-                self.slots.pop();
+        // Nothing is looked up any more, and taking out each flow would cost a cache miss.
+        self.index = Vec::new();
+        let mut ended = 0;
+        while ended < count
+            && let Some(mut slot) = self.slots.pop()
+        {
+            if let Some(soon) = self.slots.len().checked_sub(AHEAD) {
+                black_box(self.slots[soon].touch(&self.pool));
             }
-            match self.slots.len() {
-                0 => break,
-                len => self.end(len - 1, analyse),
+            if slot.held() {
+                slot.drain(&mut self.pool, analyse);
+                slot.flow.take().into_iter().for_each(|flow| analyse.end(flow));
+                ended += 1;
             }
         }
         if self.slots.is_empty() {
-            self.free.clear();
+            *self = Table::new(self.hash_key, self.limits);
         }
         !self.slots.is_empty()
     }
@@ -369,6 +384,13 @@ impl Slot {
         if self.flow.is_some() && self.bursts < MANY_BURSTS { BURST } else { Log::LONGEST }
     }
 
+    /// Something of all that analysing the log will read; see [`Table::touch`].
+    #[inline]
+    fn touch(&self, pool: &Pool) -> u32 {
+        let state = self.flow.as_ref().map_or(0, |flow| flow.touch());
+        pool.entries(&self.log).iter().fold(state as u32, |sum, entry| sum ^ entry.seq.0)
+    }
+
     /// Analyses what waits in the log.
     fn drain(&mut self, pool: &mut Pool, analyse: &mut impl Analyse) {
         for entry in pool.entries(&self.log) {
@@ -380,6 +402,15 @@ impl Slot {
         } else {
             pool.clear(&mut self.log);
         }
+    }
+
+    /// Analyses what waits, and gives back the room that a flow without a future does not need: it
+    /// stays in the table for [`TIME_WAIT`].
+    #[cold]
+    fn lay_off(&mut self, pool: &mut Pool, analyse: &mut impl Analyse) {
+        self.drain(pool, analyse);
+        pool.free(&mut self.log);
+        self.flow.iter_mut().for_each(|flow| flow.shrink());
     }
 
     fn held(&self) -> bool {
@@ -437,6 +468,10 @@ const ESTABLISHED: u8 = 4;
 const LISTED_SHIFT: u8 = 3;
 /// Segments of which the memory accesses overlap.
 const BATCH: usize = 32;
+/// So many segments before its log is analysed, the state of a flow is read ahead.
+const SOON: usize = 2;
+/// Slots that are read ahead when all flows end.
+const AHEAD: usize = 4;
 /// Segments of a flow with state that are analysed together.
 const BURST: usize = 16;
 /// Bursts after which a flow counts as long: 200 segments.

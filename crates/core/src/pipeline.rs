@@ -1,8 +1,9 @@
 //! The main path: segments in, record batches out.
 
 use crate::counter::{Counter, Counters};
+use crate::flow::class::{Class, Timeouts};
 use crate::flow::entry::Entry;
-use crate::flow::table::Analyse;
+use crate::flow::table::{Analyse, Limits};
 use crate::flow::{self, Flow, Plan};
 use crate::judge::Judge;
 use crate::record::{self, Batches, Ends, FlowRow, IntervalRow, PeriodRow, SegmentRow};
@@ -71,8 +72,8 @@ pub struct Options {
     pub tables: Vec<Table>,
     /// Length of a periodic calculation.
     pub interval: Nanos,
-    /// A flow without a packet for this long has ended.
-    pub idle_timeout: Nanos,
+    /// After how much silence flows have ended.
+    pub timeouts: Timeouts,
     /// Data packets of a half below which capacity-based scores are not computed.
     pub min_packets: u64,
     /// Also compute the published prototype's formulas.
@@ -83,6 +84,9 @@ pub struct Options {
     pub frame: Option<u64>,
     /// Flows held at the same time per worker; beyond it, the least valuable one is put out.
     pub max_flows: usize,
+    /// Where the flow table's hash begins; who chooses what is captured must not know it. Rows do
+    /// not depend on it.
+    pub hash_seed: u64,
     /// Whether the refined diagnosis is made. Without it its columns are NULL; that is for
     /// measuring what it costs.
     pub refined: bool,
@@ -93,12 +97,13 @@ impl Default for Options {
         Options {
             tables: vec![Table::Flows],
             interval: Nanos(3_000_000_000),
-            idle_timeout: Nanos(180_000_000_000),
+            timeouts: Timeouts::default(),
             min_packets: 300,
             compat_seed: false,
             flow: None,
             frame: None,
             max_flows: 10_000_000,
+            hash_seed: 0,
             refined: true,
         }
     }
@@ -113,7 +118,8 @@ pub struct Pipeline {
 impl Pipeline {
     /// An empty pipeline.
     pub fn new(options: Options) -> Pipeline {
-        let table = flow::table::Table::new(HashKey::default());
+        let limits = Limits { timeouts: options.timeouts, flows: options.max_flows };
+        let table = flow::table::Table::new(HashKey::new(options.hash_seed), limits);
         Pipeline { table, analysis: Analysis::new(options) }
     }
 
@@ -122,19 +128,17 @@ impl Pipeline {
         self.analysis.counters.add(Counter::PacketsTcp, segments.len() as u64);
         let Some(last) = segments.last() else { return };
         self.analysis.frame = last.frame;
-        let (timeout, most) = (self.analysis.options.idle_timeout, self.analysis.options.max_flows);
-        self.table.push(segments, timeout, most, &mut self.analysis);
+        self.table.push(segments, &mut self.analysis);
         // One segment with a time far off must not end every flow, so the earliest of the batch
         // counts; and a flow whose next segment comes in time by a clock that was set back is not
         // ended before it, however the flows are shared out.
         let earliest = segments.iter().map(|segment| segment.ts).min().unwrap_or_default();
-        self.table.sweep(segments.len(), earliest - CLOCK_SLACK, timeout, &mut self.analysis);
+        self.table.sweep(segments.len(), earliest - CLOCK_SLACK, &mut self.analysis);
     }
 
     /// Lets time pass on a link without packets: flows idle at `now` expire.
     pub fn tick(&mut self, now: Nanos) {
-        let timeout = self.analysis.options.idle_timeout;
-        self.table.sweep(TICK_SLOTS, now, timeout, &mut self.analysis);
+        self.table.sweep(TICK_SLOTS, now, &mut self.analysis);
     }
 
     /// Analyses what was filed of the next `flows` flows but is not worth a burst yet, so that the
@@ -184,6 +188,25 @@ struct Analysis {
     frame: u64,
     /// A flow that ended, for the next one to use its memory.
     spare: Option<Box<Flow>>,
+    allowance: Allowance,
+}
+
+/// How many short flows of a full table may still have their rows in this second of packet time:
+/// a flood must not become a flood of rows.
+#[derive(Default)]
+struct Allowance {
+    since: Nanos,
+    taken: u32,
+}
+
+impl Allowance {
+    fn take(&mut self, now: Nanos) -> bool {
+        if now.since(self.since) >= Nanos::SECOND {
+            *self = Allowance { since: now, taken: 0 };
+        }
+        self.taken += 1;
+        self.taken <= EVICTED_ROWS_PER_SECOND
+    }
 }
 
 /// Tables that are wanted, looked up once.
@@ -264,8 +287,27 @@ impl Analyse for Analysis {
         self.spare = Some(flow);
     }
 
-    fn evicted(&mut self) {
+    fn evicted(&mut self, class: Class, now: Nanos) -> bool {
         self.counters.count(Counter::TableEvictions);
+        self.counters.count(match class {
+            Class::Closed => Counter::EvictedClosed,
+            Class::HalfOpen => Counter::EvictedHalfOpen,
+            Class::Short => Counter::EvictedShort,
+            Class::Long => Counter::EvictedLong,
+        });
+        match class {
+            Class::HalfOpen => false,
+            Class::Closed | Class::Short => self.allowance.take(now),
+            Class::Long => true,
+        }
+    }
+
+    fn forgotten(&mut self, segments: u64, payload_bytes: u64) {
+        self.counters.count(Counter::Flows);
+        self.counters.count(Counter::FlowsForgotten);
+        self.counters.add(Counter::PacketsForgotten, segments);
+        self.counters.add(Counter::PayloadBytes, payload_bytes);
+        self.counters.add(Counter::BytesForgotten, payload_bytes);
     }
 }
 
@@ -287,6 +329,7 @@ impl Analysis {
             rows: Rows::default(),
             frame: 0,
             spare: None,
+            allowance: Allowance::default(),
         }
     }
 
@@ -424,6 +467,8 @@ fn judge_of<'a>(
 /// NTP), generously.
 const CLOCK_SLACK: Nanos = Nanos(1_000_000_000);
 
+/// Short flows of a full table that have their rows, per second: some ten milliseconds of work.
+const EVICTED_ROWS_PER_SECOND: u32 = 2048;
 /// Rows per record batch: large enough for columnar work, small enough to stay in cache.
 const BATCH_ROWS: usize = 8192;
 /// Flows ended at a time when the input has ended.

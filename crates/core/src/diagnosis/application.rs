@@ -1,6 +1,16 @@
 //! The application: silent, slow, or writing little at a time.
 
-use super::{Case, Cause, Confidence, threshold};
+use super::{Case, Cause, Confidence, network, threshold};
+
+/// Whether a queue that is not seen may hold what seems to be missing: far from the sender, without
+/// timestamps, nothing tells how long an acknowledgement takes to bring the next segment.
+pub fn is_blind(case: &Case) -> bool {
+    let facts = &case.facts;
+    let far = case.context.position.is_none_or(|position| position > threshold::HALF_WAY);
+    let lossy = facts.losses > 0 || case.before.is_some_and(network::goes_on);
+    let brief = facts.pause_s.is_none_or(|pause| pause < threshold::LONGEST_QUEUE_S);
+    facts.raised.is_none() && far && lossy && brief
+}
 
 /// Whether room that acknowledgements made was left unused by choice: a queue or losses explain it
 /// better where they are.
@@ -16,7 +26,8 @@ pub fn is_paced(case: &Case) -> bool {
         Some(_) => facts.is_queued(),
         None => case.before.is_some_and(Cause::is_bottleneck),
     };
-    let used = [facts.load, facts.utilisation].into_iter().flatten().reduce(f64::max);
+    let standing = facts.utilisation.filter(|_| facts.queued >= threshold::STANDING);
+    let used = [facts.load, standing].into_iter().flatten().reduce(f64::max);
     if facts.is_queued() && used.is_some_and(|used| used >= threshold::LOADED) {
         return false;
     }
@@ -27,14 +38,28 @@ pub fn is_paced(case: &Case) -> bool {
     }
 }
 
+/// Whether the send queue ran dry again and again on a path with room, which lost nothing.
+pub fn runs_dry(case: &Case) -> bool {
+    let facts = &case.facts;
+    facts.dry >= threshold::WITHOUT_DATA
+        && facts.losses == 0
+        && facts.marks == 0
+        && facts.load.is_some_and(|load| load < threshold::REACHING)
+}
+
 /// Which of its habits.
 pub fn cause(case: &Case) -> (Cause, Confidence) {
     let facts = &case.facts;
+    if facts.answers >= threshold::ANSWERS {
+        return (Cause::ApplicationIdle, Confidence::High);
+    }
     if facts.smalls >= threshold::SMALL || facts.filling.is_some_and(|f| f < threshold::FILLING) {
         return (Cause::ApplicationSmallWrites, Confidence::High);
     }
-    let pause = facts.pause_s.unwrap_or(0.0);
-    if facts.answers >= threshold::ANSWERS || pause >= threshold::SILENCE_S {
+    // Silence is time with nothing in flight; what is left unused meanwhile is pacing.
+    let silent = facts.idle >= facts.dry + facts.unused;
+    let pause = facts.pause_s.unwrap_or(0.0).max(facts.silence_s);
+    if silent && pause >= threshold::SILENCE_S {
         return (Cause::ApplicationIdle, Confidence::High);
     }
     (Cause::ApplicationPaced, Confidence::High)

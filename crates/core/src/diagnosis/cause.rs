@@ -84,6 +84,11 @@ impl Cause {
         )
     }
 
+    /// Whether nothing holds the sender but TCP, which grows.
+    pub fn is_growth(self) -> bool {
+        matches!(self, Cause::SlowStart | Cause::CongestionAvoidance)
+    }
+
     /// The word in the column `cause`.
     pub fn name(self) -> &'static str {
         match self {

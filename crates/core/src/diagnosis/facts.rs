@@ -21,6 +21,9 @@ pub struct Context {
     pub rtt_unresolved: bool,
     /// Capacity of the path in bit/s of IP packets.
     pub capacity_bps: Option<f64>,
+    /// The packets come evenly, as fast as they are delivered, and none of them queues: their pace
+    /// is the sender's own.
+    pub own_pace: bool,
     /// Shift of the receiver's window, and whether it is known from the handshake.
     pub window_scale: Option<u8>,
     /// Share of the bytes that the capture missed.
@@ -82,6 +85,8 @@ pub struct Facts {
     pub at_edge: f64,
     /// Largest flight of a round in segments.
     pub flight_segments: f64,
+    /// Mean of the largest flights of the rounds in segments.
+    pub flight_mean_segments: f64,
     /// Largest flight of the rounds over the window that was inferred from flights.
     pub inferred_fullness: Option<f64>,
     /// Mean flight over mean window.
@@ -106,6 +111,8 @@ pub struct Facts {
     pub smalls: f64,
     /// Typical pause in s, weighted by time.
     pub pause_s: Option<f64>,
+    /// Idle time for each pause, the one under way at the end among them, in s.
+    pub silence_s: f64,
     /// Share of the pauses that ended with a question of the other side.
     pub answers: f64,
     /// Times the window closed.
@@ -180,7 +187,9 @@ impl Facts {
         self.flight_variation = signs.flights.variation();
         self.growing = ratio(signs.rounds_growing, signs.rounds).unwrap_or(0.0);
         self.leaping = ratio(signs.rounds_leaping, signs.rounds).unwrap_or(0.0);
-        self.flight_segments = most / f64::from(context.mss_bytes.max(1));
+        let mss = f64::from(context.mss_bytes.max(1));
+        self.flight_segments = most / mss;
+        self.flight_mean_segments = signs.flights.mean().unwrap_or(0.0) / mss;
         self.fullness = signs.flights.mean().zip(sums.rwnd_mean()).map(|(f, w)| f / w);
         if sums.rwnd_known > 0 {
             self.at_edge = sums.rwnd_limited as f64 / sums.rwnd_known as f64;
@@ -196,6 +205,7 @@ impl Facts {
         self.pushes = ratio(signs.pushes, signs.segments).unwrap_or(0.0);
         self.smalls = ratio(signs.smalls, signs.segments).unwrap_or(0.0);
         self.pause_s = signs.pauses.weighted_mean().map(|ns| ns / 1e9);
+        self.silence_s = self.idle * self.span_s / f64::from(signs.pauses.count + 1);
         self.answers = ratio(signs.answers, signs.pauses.count).unwrap_or(0.0);
         let most = context.mss_option.filter(|_| signs.segments > 0);
         let mean = sums.unique_bytes as f64 / sums.data_packets.max(1) as f64;
@@ -223,7 +233,23 @@ impl Facts {
 
     /// Whether something queued, not only the half's own bursts.
     pub fn is_queued(&self) -> bool {
-        self.queued >= threshold::QUEUED || self.raised.unwrap_or(0.0) >= threshold::RAISED
+        if self.has_own_bursts() {
+            return false;
+        }
+        // One round alone may be an accident.
+        let rounds = self.queued * f64::from(self.rounds);
+        let rounds_queued = self.queued >= threshold::QUEUED && rounds > 1.5;
+        rounds_queued || self.raised.unwrap_or(0.0) >= threshold::RAISED
+    }
+
+    /// Whether what queues are the half's own bursts, on a link that is far from full: they raise
+    /// many samples and leave the least one of nearly every round alone.
+    fn has_own_bursts(&self) -> bool {
+        self.raised.is_some_and(|raised| raised >= threshold::RAISED)
+            && self.queued < threshold::QUEUED_ALWAYS
+            && self.rounds >= threshold::FLAT_ROUNDS
+            && self.losses + u64::from(self.marks) == 0
+            && self.load.is_some_and(|load| load < threshold::REACHING)
     }
 }
 

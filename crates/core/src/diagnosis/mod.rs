@@ -87,12 +87,13 @@ pub fn diagnose(case: &Case) -> Option<Finding> {
     if facts.span_s <= 0.0 {
         return None;
     }
-    let paced = application::is_paced(case);
-    let unused = |mine: bool| if mine { facts.unused } else { 0.0 };
+    let blind = application::is_blind(case);
+    let paced = !blind && application::is_paced(case);
+    let if_so = |so: bool, share: f64| if so { share } else { 0.0 };
     let shares = Shares {
-        application: facts.idle + facts.dry + unused(paced),
+        application: if_so(!blind, facts.idle) + facts.dry + if_so(paced, facts.unused),
         receiver_window: facts.receiver,
-        network: facts.network + unused(!paced),
+        network: facts.network + if_so(blind, facts.idle) + if_so(!paced, facts.unused),
         recovery: facts.recovery,
     };
     let mut rivals: [(f64, Test); 3] = [
@@ -103,6 +104,10 @@ pub fn diagnose(case: &Case) -> Option<Finding> {
     // A sender that a window keeps closing on is paced, or probes, in between.
     if facts.closures >= 2 && facts.receiver >= threshold::CLOSING && facts.losses == 0 {
         rivals[1].0 = rivals[1].0.max(rivals[2].0 + threshold::CLEAR_LEAD);
+    }
+    // What keeps running dry is no full link's, whatever else waits in its round-trip times.
+    if application::runs_dry(case) && !network::is_buffered(case) {
+        rivals[0].0 = rivals[0].0.max(rivals[2].0 + threshold::CLEAR_LEAD);
     }
     rivals.sort_by(|a, b| b.0.total_cmp(&a.0));
     let [(most, first), (next, second), _] = rivals;

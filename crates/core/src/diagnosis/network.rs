@@ -1,6 +1,6 @@
 //! The network's time: a full link, a policer, losses, a window of the sender, or TCP on its way.
 
-use super::{Case, Cause, Confidence, receiver, threshold};
+use super::{Case, Cause, Confidence, Facts, receiver, threshold};
 use crate::flow::losses::Shape;
 
 /// What it was spent on.
@@ -10,9 +10,12 @@ pub fn cause(case: &Case) -> (Cause, Confidence) {
         return (Cause::Recovery, Confidence::High);
     }
     let queued = facts.losses_queued.unwrap_or(0.0);
-    let lost_elsewhere = facts.losses_timed >= threshold::LOSSES_TOLD
-        && queued < threshold::QUEUE_FEW
-        && facts.raised.unwrap_or(0.0) < threshold::RAISED;
+    let told = facts.losses_timed >= threshold::LOSSES_TOLD && queued < threshold::QUEUE_FEW;
+    // So many losses and none with a queue: what little of one there is does not overflow.
+    let dropped = facts.losses_timed >= threshold::LOSSES_MANY
+        && queued < threshold::QUEUE_HARDLY
+        && facts.loss_ratio >= threshold::STANDS_RATIO;
+    let lost_elsewhere = told && (dropped || facts.raised.unwrap_or(0.0) < threshold::RAISED);
     if facts.marks > 0 || (facts.is_queued() && !lost_elsewhere) {
         return bottleneck(case);
     }
@@ -31,18 +34,25 @@ pub fn cause(case: &Case) -> (Cause, Confidence) {
 }
 
 /// Whether nearly all the time went into the repair of one loss episode, on a link that was idle
-/// meanwhile.
+/// meanwhile: one segment a round trip, or after timers.
 fn is_one_long_recovery(case: &Case) -> bool {
     let facts = &case.facts;
-    let crawls = facts.load.is_some_and(|load| load < threshold::CRAWL);
+    let round_trips = case.context.rtt_min.map(|rtt| facts.span_s / rtt.as_secs_f64().max(1e-6));
+    let few = round_trips.is_some_and(|most| facts.packets as f64 <= threshold::SINGLY * most);
+    let crawls = facts.load.map_or(few && !facts.is_queued(), |load| load < threshold::CRAWL);
     facts.recovery >= threshold::ONLY_REPAIR && facts.losses <= 1 && crawls
 }
 
 /// A link is full: alone or with others?
 fn bottleneck(case: &Case) -> (Cause, Confidence) {
     let facts = &case.facts;
-    let confidence = Confidence::High;
+    let unrated = facts.load.is_none() && facts.utilisation.is_none();
+    let confidence = if unrated { Confidence::Medium } else { Confidence::High };
     if is_alone(case) {
+        let overused = facts.utilisation.is_some_and(|used| used >= threshold::OVERUSED);
+        let swaying = facts.queued_rate_variation.is_some_and(|v| v >= threshold::STEADY);
+        let swaying = swaying || overused;
+        let confidence = if swaying { Confidence::Medium } else { confidence };
         let standing = facts.queued >= threshold::STANDING || facts.losses == 0;
         return (if standing { Cause::UnsharedQueue } else { Cause::UnsharedLoss }, confidence);
     }
@@ -63,12 +73,17 @@ fn is_alone(case: &Case) -> bool {
         .filter(|&used| used >= threshold::REACHING)
         .zip(varying)
         .map(|(used, v)| used * (1.0 + threshold::TENTH * v));
-    if reached.is_some_and(|reached| reached >= threshold::REACHED) {
+    // A rate that swings while the queue stands is the link's own.
+    let swings = varying.is_some() && facts.queued >= threshold::STANDING;
+    let swings = swings && used.is_some_and(|used| used >= threshold::REACHING);
+    if swings || reached.is_some_and(|reached| reached >= threshold::REACHED) {
         return true;
     }
     // In a stretch without such rounds only what was sent counts, which may go into the queue.
     let most = match facts.utilisation {
-        Some(_) if facts.queued_rates >= threshold::RATED_ROUNDS => used,
+        Some(_) if facts.queued_rates >= threshold::RATED_ROUNDS => {
+            used.or(varying.and(facts.load))
+        }
         Some(_) if facts.queued >= threshold::STANDING => {
             [used, facts.load].into_iter().flatten().reduce(f64::max)
         }
@@ -112,31 +127,49 @@ fn losses(case: &Case) -> (Cause, Confidence) {
 pub fn loss_cause(case: &Case) -> Option<(Cause, Confidence)> {
     match case.policer {
         Some(_) => Some((Cause::Policer, Confidence::High)),
-        None => case.losses.as_ref().map(of_shape),
+        None => case.losses.as_ref().map(|shape| of_shape(shape, &case.facts)),
     }
 }
 
 /// The same by how they lie.
-fn of_shape(shape: &Shape) -> (Cause, Confidence) {
+fn of_shape(shape: &Shape, facts: &Facts) -> (Cause, Confidence) {
     let tolerance = 1.0 / f64::from(shape.losses).sqrt();
-    if shape.high >= threshold::LOSS_HIGH && shape.ratio < threshold::LOSS_HEAVY {
+    let half_used = facts.load.is_none_or(|load| load >= threshold::REACHING);
+    let full = facts.load.is_some_and(|load| load >= threshold::UNSHARED_UTILISATION);
+    if shape.high >= threshold::LOSS_HIGH && shape.ratio < threshold::LOSS_HEAVY && half_used {
         return (Cause::UnsharedLoss, Confidence::Medium);
     }
-    let independent = shape.ratio < threshold::LOSS_HEAVY
-        && shape.flight < threshold::LOSS_FLIGHT + tolerance
-        && (threshold::LOSS_REGULAR - tolerance..threshold::LOSS_CLUSTERED)
-            .contains(&shape.variation);
-    if independent {
-        return (Cause::RandomLoss, Confidence::High);
+    // Random losses keep a sender that answers them small (Mathis et al. 1997): one that is not
+    // does not answer them, and then a link would queue what a policer drops.
+    let stands = facts.flight_mean_segments * shape.ratio.sqrt() >= threshold::STANDS
+        && shape.ratio >= threshold::STANDS_RATIO;
+    if stands {
+        return (Cause::Policer, Confidence::Medium);
     }
-    // A channel with a bad state loses in tight bursts, however little is in flight.
-    let bursts = shape.ratio < threshold::BURSTS_RATIO
-        && shape.clustering > threshold::BURSTS_CLUSTERING
-        && shape.flight < threshold::BURSTS_FLIGHT;
-    if bursts {
-        return (Cause::RandomLoss, Confidence::Medium);
+    // A limit that growth meets again and again gives losses a rhythm.
+    let chance = threshold::RHYTHM_CHANCE / f64::from(shape.episodes.max(1)).sqrt();
+    let rhythmic = shape.rhythm.map(|rhythm| rhythm < threshold::RHYTHM - chance);
+    if rhythmic == Some(true) {
+        return match full && shape.ratio < threshold::BURSTS_RATIO {
+            true => (Cause::UnsharedLoss, Confidence::Medium),
+            false => (Cause::Policer, Confidence::Medium),
+        };
     }
-    (Cause::Policer, Confidence::Medium)
+    let flat = shape.flight < threshold::LOSS_FLIGHT + tolerance / 2.0;
+    let spread = threshold::LOSS_REGULAR - tolerance..threshold::LOSS_CLUSTERED + tolerance / 2.0;
+    let alone = flat && spread.contains(&shape.variation);
+    // A channel with a bad state loses in tight bursts, whenever they come.
+    let calm = match rhythmic {
+        Some(_) => shape.flight < threshold::LOSS_FLIGHT + tolerance,
+        None => shape.flight < threshold::BURSTS_FLIGHT,
+    };
+    match shape.ratio {
+        few if few < threshold::BURSTS_RATIO && (alone || calm) => {
+            (Cause::RandomLoss, if alone { Confidence::High } else { Confidence::Medium })
+        }
+        some if some < threshold::LOSS_HEAVY && alone => (Cause::RandomLoss, Confidence::High),
+        _ => (Cause::Policer, Confidence::Medium),
+    }
 }
 
 /// No queue, no loss: a window of the sender, or growth.
@@ -155,34 +188,75 @@ fn quiet(case: &Case) -> (Cause, Confidence) {
     if facts.at_edge >= threshold::AT_EDGE || full {
         return receiver::cause(case);
     }
-    let flat = facts.flight_variation.is_some_and(|v| v < threshold::FLAT);
+    let flat = is_flat(facts);
     if flat && facts.inferred_fullness.is_some_and(|full| full >= threshold::INFERRED_FULL) {
         return (Cause::ReceiverBuffer, Confidence::Medium);
     }
-    if flat && facts.rounds >= threshold::FLAT_ROUNDS && facts.growing < threshold::GROWING {
+    if flat && facts.rounds >= threshold::FLAT_ROUNDS && !grows(facts) {
         return flat_flight(case);
     }
+    let pushed = facts.pushes >= threshold::PUSHES;
+    if case.context.own_pace && !pushed && facts.growing < threshold::GROWING {
+        return (Cause::ApplicationPaced, Confidence::Medium);
+    }
     (Cause::CongestionAvoidance, Confidence::Medium)
+}
+
+/// Whether a flight grows, not only to and fro: rounds that add half a segment each add up.
+fn grows(facts: &Facts) -> bool {
+    let rounds = facts.growing * f64::from(facts.rounds);
+    let spread = rounds / 2.0 / facts.flight_mean_segments.max(1.0) / RAMP_DEVIATION;
+    facts.growing >= threshold::GROWING
+        && facts.flight_variation.is_none_or(|variation| variation * 2.0 >= spread)
+}
+
+/// Whether a flat flight is what a send buffer holds: an application that fills its buffer keeps
+/// pushing full segments out, one that has no more ends every write with a small one.
+pub fn is_buffered(case: &Case) -> bool {
+    let facts = &case.facts;
+    is_flat(facts)
+        && facts.rounds >= threshold::FLAT_ROUNDS
+        && facts.flight_segments > threshold::TINY_FLIGHT
+        && facts.pushes >= threshold::PUSHES.max(threshold::PUSHED * facts.smalls)
+}
+
+/// Whether the flight stays the same, or at its most but for dips: what grows spends as much time
+/// far below as near it.
+fn is_flat(facts: &Facts) -> bool {
+    let capped = facts.losses == 0
+        && facts.flight_segments <= threshold::PLATEAU * facts.flight_mean_segments;
+    facts.flight_variation.is_some_and(|variation| capped || variation < threshold::FLAT)
 }
 
 /// A flight that stays the same below the receiver's window.
 fn flat_flight(case: &Case) -> (Cause, Confidence) {
     let facts = &case.facts;
-    // An application that fills its send buffer keeps pushing full segments out; one that has no
-    // more ends every write with a small one.
-    let written_out = facts.smalls > 0.0 && facts.pushes < threshold::PUSHED * facts.smalls;
+    // Far from the sender, its pacing looks the same.
+    let near = case.context.position.is_none_or(|position| position < threshold::NEAR);
+    let confidence = if near { Confidence::High } else { Confidence::Medium };
+    if is_buffered(case) {
+        return (Cause::SenderBuffer, confidence);
+    }
+    let written_out = facts.smalls > 0.0;
     if (facts.dry >= threshold::DRY && written_out)
         || facts.flight_segments <= threshold::TINY_FLIGHT
     {
         return (Cause::ApplicationPaced, Confidence::Medium);
     }
     if facts.pushes >= threshold::PUSHES {
-        return (Cause::SenderBuffer, Confidence::High);
+        return (Cause::SenderBuffer, confidence);
     }
-    (Cause::SenderUndetermined, Confidence::High)
+    // A window sends in bursts, each as dense as the link makes it.
+    if case.context.own_pace {
+        return (Cause::ApplicationPaced, confidence);
+    }
+    (Cause::SenderUndetermined, confidence)
 }
 
 /// Causes that show by a loss now and then: in between, the flight grows towards the next.
-fn goes_on(before: Cause) -> bool {
+pub fn goes_on(before: Cause) -> bool {
     before.is_bottleneck() || matches!(before, Cause::Policer | Cause::RandomLoss)
 }
+
+/// The root of 12: a ramp over its standard deviation.
+const RAMP_DEVIATION: f64 = 3.464;

@@ -8,7 +8,9 @@ pub fn cause(case: &Case) -> (Cause, Confidence) {
     // Unread data takes from the window: it closes, shrinks, or stays far below what it was.
     let shrinks = facts.window_sway.is_some_and(|sway| sway < threshold::SWAY);
     let filled = facts.openness.is_some_and(|open| open < threshold::OPENNESS);
-    if facts.closures > 0 || shrinks || filled {
+    // A stretch in which no data met any window is one in which it stood shut.
+    let shut = context.rwnd_max.is_some() && facts.openness.is_none();
+    if facts.closures > 0 || shrinks || filled || shut {
         return (Cause::ReceiverSlowReader, Confidence::High);
     }
     let unscaled = context.window_scale == Some(0);

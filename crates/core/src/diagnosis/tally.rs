@@ -36,7 +36,8 @@ impl Tally {
             && self.pending != Some(finding.cause);
         self.pending = Some(finding.cause);
         let settled = match other {
-            Some(before) if doubtful && before.is_of_network() => {
+            // Growth ends, and whatever ends it may be told by little at first.
+            Some(before) if doubtful && before.is_of_network() && !before.is_growth() => {
                 Finding { cause: before, confidence: Confidence::Low, ..finding }
             }
             _ => finding,

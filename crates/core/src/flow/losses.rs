@@ -7,6 +7,9 @@ use super::signs::Moments;
 pub struct Pattern {
     last: Option<u64>,
     gaps: Moments,
+    /// The first loss of the last episode, and the gaps between those.
+    episode: Option<u64>,
+    episodes: Moments,
     near: u32,
     high: u32,
     lost_flights: Moments,
@@ -24,6 +27,11 @@ pub struct Shape {
     pub ratio: f64,
     /// Standard deviation over mean of the segments between losses: one when independent.
     pub variation: f64,
+    /// The same between the first losses of episodes: about one when independent, and far below it
+    /// where a sender that grows meets the same limit again and again. `None` with too few.
+    pub rhythm: Option<f64>,
+    /// Gaps between episodes that it rests on.
+    pub episodes: u32,
     /// Losses soon after another over what independence makes of the ratio: one when independent.
     pub clustering: f64,
     /// Mean flight at the send of a lost segment over the mean of all: one when independent.
@@ -44,16 +52,22 @@ impl Pattern {
     }
 
     /// The segment from byte `start` on was lost; it had been sent at this relative flight.
-    /// `high` tells whether the round-trip time before it was above the mean. Segments have `mss`
-    /// bytes.
-    pub fn lost(&mut self, start: u64, flight: u16, high: bool, mss: u32) {
+    /// `first` tells whether it begins an episode, `high` whether the round-trip time before it was
+    /// above the mean. Segments have `mss` bytes.
+    pub fn lost(&mut self, start: u64, flight: u16, (first, high): (bool, bool), mss: u32) {
         if !self.steady {
             return;
+        }
+        if first {
+            let gap = self.episode.replace(start).and_then(|last| start.checked_sub(last));
+            gap.into_iter().for_each(|gap| self.episodes.add(gap as f64));
         }
         self.lost_flights.add(f64::from(flight));
         self.high += u32::from(high);
         if self.lost_flights.count >= REMEMBERED {
-            for moments in [&mut self.gaps, &mut self.lost_flights, &mut self.flights] {
+            let all =
+                [&mut self.gaps, &mut self.lost_flights, &mut self.flights, &mut self.episodes];
+            for moments in all {
                 moments.halve();
             }
             self.near /= 2;
@@ -82,6 +96,8 @@ impl Pattern {
             losses,
             ratio,
             variation: self.gaps.variation()?,
+            episodes: self.episodes.count,
+            rhythm: self.episodes.variation().filter(|_| self.episodes.count >= FEWEST_EPISODES),
             clustering: f64::from(self.near) / f64::from(losses) / independent,
             high: f64::from(self.high) / f64::from(self.lost_flights.count.max(1)),
             flight: self.lost_flights.mean()? / self.flights.mean().filter(|&mean| mean > 0.0)?,
@@ -94,6 +110,8 @@ const NEAR: u64 = 8;
 /// Losses below which there is no pattern: the variation of independent gaps is then known to a
 /// third or so.
 const FEWEST: u32 = 10;
+/// Episodes below which they have no rhythm.
+const FEWEST_EPISODES: u32 = 6;
 /// Losses after which older ones count half, so that the pattern follows a flow that changes.
 const REMEMBERED: u32 = 128;
 
@@ -114,10 +132,15 @@ mod tests {
             random.sent(flight, false);
             clustered.sent(flight, false);
             if draw() < 0.02 {
-                random.lost(segment * 1_000, flight, segment % 2 == 0, 1_000);
+                random.lost(segment * 1_000, flight, (true, segment % 2 == 0), 1_000);
             }
             if segment % 200 > 195 {
-                clustered.lost(segment * 1_000, flight, segment % 2 == 0, 1_000);
+                clustered.lost(
+                    segment * 1_000,
+                    flight,
+                    (segment % 200 == 196, segment % 2 == 0),
+                    1_000,
+                );
             }
         }
         let shape = random.shape().expect("many");

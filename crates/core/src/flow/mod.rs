@@ -7,6 +7,7 @@
 //! [`crate::verdict`], which read these facts.
 
 pub mod capacity;
+pub mod class;
 pub mod clock;
 pub mod delay;
 pub mod delivery;

@@ -130,8 +130,7 @@ impl SenderView {
         self.clock.charge(self.holder(), ts);
         let gap = self.clock.sent(ts);
         if self.released > 1 {
-            let clocked = ts.since(self.released_at) < CLOCKED;
-            blame_pause(gap, i64::from(self.released), clocked);
+            blame_pause(gap, i64::from(self.released), ts.since(self.released_at));
         }
         gap
     }
@@ -206,11 +205,11 @@ impl SenderView {
 /// send, and there had not been since the last segment. For long, since the delay to the sender is
 /// known only so well. Where the last of a few acknowledgements let it go on, though, it was the
 /// buffer that had to empty far enough (the kernel wakes a writer when a third is free).
-fn blame_pause(gap: &mut [Piece], released: i64, clocked: bool) {
+fn blame_pause(gap: &mut [Piece], released: i64, after: Nanos) {
     let pause: i64 = gap.iter().map(Piece::pause_ns).sum();
     let whole: i64 = gap.iter().map(|piece| piece.end.since(piece.start).0).sum();
-    let sparse = whole / released >= 4 * CLOCKED.0;
-    if clocked && sparse {
+    // So soon that one in four would at random.
+    if after.0 < CLOCKED.0.min(whole / released / 4) {
         let freed = gap.iter_mut().filter(|piece| piece.holder == Holder::Unused);
         freed.for_each(|piece| piece.holder = Holder::Network);
     } else if pause * 4 > whole {
@@ -219,7 +218,7 @@ fn blame_pause(gap: &mut [Piece], released: i64, clocked: bool) {
     }
 }
 
-/// A segment so soon after an acknowledgement was let out by it.
+/// A segment so soon after an acknowledgement may have been let out by it.
 const CLOCKED: Nanos = Nanos(200_000);
 /// In place of a number in the wide sequence space, which never gets there.
 const UNKNOWN: u64 = u64::MAX;

@@ -34,6 +34,8 @@ impl Half {
             signs.smalls += u32::from(small);
             signs.pushes += u32::from(entry.has(flags::PSH));
         }
+        self.emptied = small || entry.has(flags::PSH);
+        let signs = self.stretch_mut().late().sums.signs_mut();
         if let Some(round) = ended {
             signs.round(&round, floor, mss);
         }
@@ -63,17 +65,19 @@ impl Half {
         if let Some(lost) = filed.lost_at {
             history.trace.lost(lost, filed.seen_bytes, queued);
             if let Some(flight) = filed.lost_flight.filter(|_| !queued) {
-                history.pattern.lost(start, flight, high, self.mss.value());
+                let mss = self.mss.value();
+                history.pattern.lost(start, flight, (filed.loss_event, high), mss);
             }
         }
     }
 
-    /// Flight size against its mean over the last hundred segments or so, in 256ths: what was in
+    /// Flight size against its mean over the last few hundred segments, in 256ths: what was in
     /// flight when a segment was sent is compared with its own time, since flows change.
     pub(super) fn relative_flight(&mut self, known: Option<Known>) -> u16 {
         let Some(known) = known else { return 0 };
         let flight = self.ledger.next().saturating_sub(known.una) as f32;
-        self.flight_mean += (flight - self.flight_mean) / 64.0;
+        let weight = (self.totals.data_packets + 1).min(FLIGHT_MEMORY) as f32;
+        self.flight_mean += (flight - self.flight_mean) / weight;
         (flight * 256.0 / self.flight_mean.max(1.0)) as u16
     }
 
@@ -119,8 +123,26 @@ impl Half {
         let Some(last) = self.totals.last_data else { return };
         let waited = ts.since(last);
         if tau.0 * 2 > rtt.0 && waited.0 * 4 < tau.0 {
-            self.queueing(rtt - waited);
+            let rtt = self.without_waiting(rtt, waited);
+            self.echoed = Some(rtt);
+            self.queueing(rtt);
         }
+    }
+
+    /// The round-trip time in `rtt`, in which the sender waited for data up to `waited`. Behind a
+    /// segment that emptied its queue it may have, and all along if it never lost anything, so that
+    /// the time is only known to lie between. Elsewhere pacing alone may hold it back, and the
+    /// least of a few samples holds hardly any of that: the estimate falls at once and rises
+    /// slowly, as a queue does.
+    fn without_waiting(&self, rtt: Nanos, waited: Nanos) -> Nanos {
+        let before = self.echoed.unwrap_or(rtt);
+        if self.history.is_none() {
+            return rtt - waited;
+        }
+        if self.emptied {
+            return self.echoed.map_or(rtt - waited, |least| least.max(rtt - waited).min(rtt));
+        }
+        rtt.min(Nanos(before.0 + (rtt.0 - before.0) / ECHO_RISE))
     }
 
     pub(super) fn queueing(&mut self, rtt: Nanos) {
@@ -137,5 +159,9 @@ impl Half {
     }
 }
 
+/// Samples over which the least echo rises to the others.
+const ECHO_RISE: i64 = 8;
+/// Segments over which flights are compared: a few rounds of most flows.
+const FLIGHT_MEMORY: u64 = 64;
 /// The ECN field of a packet that a queue marked (RFC 3168 section 5).
 const CONGESTION_EXPERIENCED: u8 = 3;

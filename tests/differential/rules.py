@@ -148,6 +148,11 @@ def tcptrace_loses_track(reference: str, fact: str, ours: Value, theirs: Value, 
     return reference == "tcptrace" and fact == "unique_bytes" and ours == case.tshark.get(fact)
 
 
+def syn_copied(reference: str, fact: str, ours: Value, theirs: Value, _: Case) -> bool:
+    known = ours is not None and theirs is not None
+    return reference == "tshark" and fact == "handshake_rtt_ms" and known and theirs < ours
+
+
 def handshake_sample(_: str, fact: str, ours: Value, theirs: Value, case: Case) -> bool:
     handshake = case.own("handshake_rtt_ms")
     return fact == "rtt_min_ms" and bool(ours and theirs) and ours == handshake < (theirs or 0)
@@ -193,6 +198,7 @@ FACT_RULES: dict[str, Test] = {
     "tcptrace_loses_track": tcptrace_loses_track,
     "tcptrace_wraps_mss": tcptrace_wraps_mss,
     "handshake_sample": handshake_sample,
+    "syn_copied": syn_copied,
 }
 
 

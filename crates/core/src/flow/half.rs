@@ -161,19 +161,6 @@ impl Half {
         }
     }
 
-    /// Part of [`super::Flow::touch`].
-    #[inline]
-    pub(super) fn touch(&self) -> u64 {
-        let (totals, rtt) = (&self.totals, &self.rtt);
-        let counts = totals.packets ^ totals.fast_retransmissions ^ totals.missed_bytes;
-        let times =
-            self.rounds.touch() ^ totals.data_span().0 as u64 ^ rtt.samples ^ rtt.rto().0 as u64;
-        let rest = self.una_before ^ u64::from(self.queue_samples ^ self.mss.value());
-        let boxes = self.stretch.as_ref().map_or(0, |stretch| stretch.touch())
-            ^ self.capacity.as_ref().map_or(0, |capacity| capacity.touch());
-        counts ^ times ^ rest ^ boxes ^ self.ledger.touch() ^ self.view.touch()
-    }
-
     /// Part of [`super::Flow::shrink`].
     pub(super) fn shrink(&mut self) {
         self.ledger.shrink();

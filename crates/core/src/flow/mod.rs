@@ -219,14 +219,6 @@ impl Flow {
         acked
     }
 
-    /// Something of every part of the state that the next segment needs: reading it early brings
-    /// the cache lines in while other work goes on.
-    #[inline]
-    pub fn touch(&self) -> u64 {
-        let halves = self.halves[0].touch() ^ self.halves[1].touch();
-        halves ^ self.taus[0].touch() ^ self.taus[1].touch() ^ self.recent.touch()
-    }
-
     /// Where the observer stands for the half of `sender`: 0 at the sender, 1 at the receiver.
     pub fn position(&self, sender: usize) -> Option<f64> {
         delay::position(&self.taus[sender], &self.taus[1 - sender])

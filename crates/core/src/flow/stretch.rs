@@ -68,15 +68,6 @@ impl Stretch {
         }
     }
 
-    /// Part of [`super::Flow::touch`].
-    #[inline]
-    pub(super) fn touch(&self) -> u64 {
-        let sums = &self.window.sums;
-        let signs = sums.signs.as_ref().map_or(0, |signs| signs.touch());
-        let window = sums.data_packets ^ sums.rwnd_limited ^ sums.loss_events;
-        window ^ signs ^ (self.period_start.0 ^ self.interval_alp.0) as u64
-    }
-
     /// Where the next segment is added.
     #[inline(always)]
     pub fn window(&mut self, full: bool) -> &mut Window {

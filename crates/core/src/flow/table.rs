@@ -155,13 +155,6 @@ impl Table {
                 sum ^= self.pool.touch(&slot.log);
             }
         }
-        for &id in &likely[..hashes.len()] {
-            if let Some(slot) = self.slots.get(id as usize)
-                && slot.log.len() + SOON >= slot.enough()
-            {
-                sum ^= slot.touch(&self.pool);
-            }
-        }
         black_box(sum);
         likely
     }
@@ -303,7 +296,7 @@ impl Table {
             && let Some(mut slot) = self.slots.pop()
         {
             if let Some(soon) = self.slots.len().checked_sub(AHEAD) {
-                black_box(self.slots[soon].touch(&self.pool));
+                black_box(self.pool.touch_all(&self.slots[soon].log));
             }
             if slot.held() {
                 slot.drain(&mut self.pool, analyse);
@@ -384,13 +377,6 @@ impl Slot {
         if self.flow.is_some() && self.bursts < MANY_BURSTS { BURST } else { Log::LONGEST }
     }
 
-    /// Something of all that analysing the log will read; see [`Table::touch`].
-    #[inline]
-    fn touch(&self, pool: &Pool) -> u32 {
-        let state = self.flow.as_ref().map_or(0, |flow| flow.touch());
-        pool.entries(&self.log).iter().fold(state as u32, |sum, entry| sum ^ entry.seq.0)
-    }
-
     /// Analyses what waits in the log.
     fn drain(&mut self, pool: &mut Pool, analyse: &mut impl Analyse) {
         for entry in pool.entries(&self.log) {
@@ -468,9 +454,7 @@ const ESTABLISHED: u8 = 4;
 const LISTED_SHIFT: u8 = 3;
 /// Segments of which the memory accesses overlap.
 const BATCH: usize = 32;
-/// So many segments before its log is analysed, the state of a flow is read ahead.
-const SOON: usize = 2;
-/// Slots that are read ahead when all flows end.
+/// So many slots before it is its turn, the log of a flow is read when all flows end.
 const AHEAD: usize = 4;
 /// Segments of a flow with state that are analysed together.
 const BURST: usize = 16;

@@ -103,13 +103,6 @@ impl SenderView {
         });
     }
 
-    /// Part of [`super::Flow::touch`].
-    #[inline]
-    pub(super) fn touch(&self) -> u64 {
-        let coming = self.coming.front().map_or(0, |ack| ack.una);
-        coming ^ self.una ^ self.released_at.0 as u64 ^ self.clock.touch()
-    }
-
     /// Part of [`super::Flow::shrink`].
     pub(super) fn shrink(&mut self) {
         self.coming.shrink_to_fit();

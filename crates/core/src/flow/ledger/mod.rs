@@ -137,15 +137,6 @@ impl Ledger {
         }
     }
 
-    /// Part of [`super::Flow::touch`].
-    #[inline]
-    pub(super) fn touch(&self) -> u64 {
-        let newest = self.sent.back().map_or(0, |sent| sent.start);
-        let oldest = self.sent.front().map_or(0, |sent| sent.start);
-        let ends = self.una ^ self.probe_end ^ self.overflow ^ self.last_progress.0 as u64;
-        newest ^ oldest ^ ends
-    }
-
     /// Part of [`super::Flow::shrink`].
     pub(super) fn shrink(&mut self) {
         self.sent.shrink_to_fit();

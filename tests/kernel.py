@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -40,3 +41,10 @@ def measure_in(network, *options, seconds="5s"):
     command = [*tcpwhy, hosts["D"], "--json", *controller, *length, *options]
     said = network.hosts["S"].call("run", command=command)
     return [json.loads(line) for line in said.splitlines()]
+
+
+def instances():
+    """What tracers of the lab left in the kernel; read without mounting anything here."""
+    script = "mount -t tracefs n /sys/kernel/tracing 2>/dev/null; ls /sys/kernel/tracing/instances"
+    done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True)
+    return [name for name in done.stdout.split() if name.startswith("tcpwhy-")]

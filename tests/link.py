@@ -1,11 +1,18 @@
-"""A link between two network namespaces of our own, and frames put on it."""
+"""A link between two network namespaces of our own, frames put on it, and who watches it."""
 
+import contextlib
 import ctypes
+import fcntl
 import os
+import select
 import shutil
+import signal
 import socket
+import struct
 import subprocess
 import sys
+import threading
+import time
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +22,9 @@ import pytest
 
 NEAR, FAR = "twnear", "twfar"
 """The ends: frames are put on `FAR`, `NEAR` is watched."""
+
+NEAR2, FAR2 = "twnear2", "twfar2"
+"""Those of a second pair."""
 
 
 class Link:
@@ -35,22 +45,54 @@ class Link:
         """Change the end that is watched: `ip link set`."""
         _ip("-n", self.near, "link", "set", NEAR, *arguments)
 
+    def second(self) -> None:
+        """Join the namespaces by another veth pair, `NEAR2` and `FAR2`."""
+        ends = ("netns", self.near, "type", "veth", "peer", "name", FAR2, "netns", self.far)
+        _ip("link", "add", NEAR2, *ends)
+        for name, interface in ((self.near, NEAR2), (self.far, FAR2)):
+            with _inside(name):
+                Path(f"/proc/sys/net/ipv6/conf/{interface}/disable_ipv6").write_text("1")
+            _ip("-n", name, "link", "set", interface, "up")
+
+    def bridge(self) -> None:
+        """Pass frames from one pair to the other where they are watched."""
+        made = subprocess.run(
+            ["ip", "-n", self.near, "link", "add", "twbridge", "type", "bridge"],
+            capture_output=True,
+            text=True,
+        )
+        if made.returncode:
+            pytest.skip(f"no bridge can be made: {made.stderr.strip()}")
+        for interface in (NEAR, NEAR2):
+            _ip("-n", self.near, "link", "set", interface, "master", "twbridge")
+        with _inside(self.near):
+            Path("/proc/sys/net/ipv6/conf/twbridge/disable_ipv6").write_text("1")
+        _ip("-n", self.near, "link", "set", "twbridge", "up")
+
     def delete(self) -> None:
         """Take the link away."""
         _ip("-n", self.near, "link", "del", NEAR)
 
-    def send(self, frames: Sequence[bytes], *, from_near: bool = False) -> None:
-        """Put frames on the link, in order."""
-        name, interface = (self.near, NEAR) if from_near else (self.far, FAR)
+    def send(
+        self, frames: Sequence[bytes], *, from_near: bool = False, over: str = "twfar"
+    ) -> None:
+        """Put frames on the link, in order; from the far end over this interface."""
+        name, interface = (self.near, NEAR) if from_near else (self.far, over)
         with _inside(name), socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as sender:
             sender.bind((interface, 0))
             for frame in frames:
                 sender.send(frame)
 
 
+ADDRESSES = {NEAR: "10.77.0.1", FAR: "10.77.0.2"}
+
+
 @contextmanager
-def link() -> Iterator[Link]:
-    """Make a link, or skip the test where that is not possible."""
+def link(*, queues: int = 1, taps: bool = False) -> Iterator[Link]:
+    """Make a link, or skip the test where that is not possible.
+
+    It is a veth pair with so many queues each way, or two taps with a program between them.
+    """
     if os.geteuid() != 0 or shutil.which("ip") is None:
         pytest.skip("network namespaces need root and iproute2")
     tag = uuid.uuid4().hex[:8]
@@ -60,16 +102,121 @@ def link() -> Iterator[Link]:
             made = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True)
             if made.returncode:
                 pytest.skip(f"no network namespace can be made: {made.stderr.strip()}")
-        _ip("link", "add", NEAR, "netns", near, "type", "veth", "peer", "name", FAR, "netns", far)
+        joined = _taps(near, far) if taps else _veth(near, far, queues)
         for name, interface in ((near, NEAR), (far, FAR)):
             # The kernel's own chatter (router solicitations) is none of the test's packets.
             with _inside(name):
                 Path(f"/proc/sys/net/ipv6/conf/{interface}/disable_ipv6").write_text("1")
             _ip("-n", name, "link", "set", interface, "up")
-        yield Link(near, far)
+            _ip("-n", name, "address", "add", f"{ADDRESSES[interface]}/24", "dev", interface)
+        with joined:
+            yield Link(near, far)
     finally:
         for name in (near, far):
             subprocess.run(["ip", "netns", "del", name], capture_output=True)
+
+
+@contextmanager
+def watching(link: Link, *arguments: object, end: int = signal.SIGINT, code: int = 130):
+    """Run monitor until the frames that were sent have come; give its standard error."""
+    command = ["-m", "tcpwhy", "monitor", NEAR, *arguments]
+    with started(link.python(*command), "watching") as (process, said):
+        yield said
+        time.sleep(0.2)
+        process.send_signal(end)
+        said.append(process.communicate(timeout=60)[1])
+        assert process.returncode == code, said
+
+
+@contextmanager
+def started(command: Sequence[object], sign: str):
+    """Start a program and wait until it says on standard error that it is ready."""
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        line = process.stderr.readline()
+        assert sign in line, line + process.stderr.read()
+        yield process, [line]
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def rows(connection, table: str, *, without: Sequence[str] = ()) -> list[tuple]:
+    """Give all rows without the frame's number, which a worker only knows in its own ring."""
+    columns = [name for name, *_ in connection.execute(f"DESCRIBE {table}").fetchall()]
+    chosen = ", ".join(c for c in columns if c not in ("first_frame", "date", *without))
+    return sorted(connection.execute(f"SELECT {chosen} FROM {table}").fetchall(), key=repr)
+
+
+def transfer(link: Link, sizes: Sequence[int], *, pause_s: float = 0.0) -> None:
+    """Send so many bytes over a connection each, by the kernel's TCP, and half as many back."""
+    with _inside(link.far):
+        server = socket.create_server((ADDRESSES[FAR], 5001), backlog=64)
+    server.settimeout(30)
+
+    def serve() -> None:
+        for size in sizes:
+            connection, _ = server.accept()
+            with connection:
+                while connection.recv(1 << 16):
+                    pass
+                connection.sendall(bytes(size // 2))
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    with server:
+        for size in sizes:
+            with _inside(link.near):
+                client = socket.create_connection((ADDRESSES[FAR], 5001), timeout=30)
+            with client:
+                client.sendall(bytes(size))
+                client.shutdown(socket.SHUT_WR)
+                while client.recv(1 << 16):
+                    pass
+            time.sleep(pause_s)
+        thread.join()
+
+
+def _veth(near: str, far: str, queues: int):
+    many = ["numrxqueues", str(queues), "numtxqueues", str(queues)] if queues > 1 else []
+    one = ["link", "add", NEAR, "netns", near, *many]
+    _ip(*one, "type", "veth", "peer", "name", FAR, "netns", far, *many)
+    return contextlib.nullcontext()
+
+
+@contextmanager
+def _joined(ends: Sequence[int]) -> Iterator[None]:
+    """Carry frames between two taps."""
+    over = threading.Event()
+
+    def carry() -> None:
+        while not over.is_set():
+            for end in select.select(ends, [], [], 0.05)[0]:
+                other = ends[1 - ends.index(end)]
+                os.write(other, os.read(end, 1 << 16))
+
+    thread = threading.Thread(target=carry)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        for end in ends:
+            os.close(end)
+
+
+def _taps(near: str, far: str):
+    if not Path("/dev/net/tun").exists():
+        pytest.skip("taps need /dev/net/tun")
+    ends = []
+    for name, interface in ((near, NEAR), (far, FAR)):
+        with _inside(name):
+            end = os.open("/dev/net/tun", os.O_RDWR)
+            # TUNSETIFF with IFF_TAP and IFF_NO_PI of linux/if_tun.h.
+            fcntl.ioctl(end, 0x400454CA, struct.pack("16sH22x", interface.encode(), 0x1002))
+        ends.append(end)
+    return _joined(ends)
 
 
 def _ip(*arguments: str) -> None:

@@ -165,7 +165,7 @@ def test_rows_appear_while_the_pipe_still_flows(running):
     assert process.poll() is None
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupted_runs_end_in_order(number, running, tmp_path):
     """The pipe stays open, so that only the signal can end the run."""
     target = tmp_path / "store"

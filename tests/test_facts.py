@@ -113,7 +113,17 @@ def test_a_closed_window_of_another_tools_test_suite_is_the_limit(shared: Path) 
     row = heaviest(shared / "captures" / "labelled" / "b0389__zwnd.dmp.gz")
     assert row["limitation"] == "receiver_window"
     assert row["zero_window_probes"] == 6
+    # The clock of the capture ticks every 10 ms, and the handshake lies within one tick.
+    assert row["handshake_rtt_ns"] is None and row["rtt_min_ns"] is None
+    assert "RTT below a tick of the clock" in row["evidence"]
     assert row["rwnd_time_score"] == pytest.approx(0.91, abs=0.02)
+
+
+def test_a_router_that_shows_the_syn_twice_does_not_hide_the_handshake(shared: Path) -> None:
+    (capture,) = (shared / "captures" / "policing").glob("b0359__*")
+    row = heaviest(capture)
+    # The emulated path has 100 ms, and the capture both sides of what delays it by half of that.
+    assert row["handshake_rtt_ns"] == pytest.approx(101e6, rel=0.01)
 
 
 def test_scaling_that_one_side_offers_is_off(shared: Path) -> None:

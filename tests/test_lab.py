@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from kernel import SCENARIOS as HERE
-from kernel import attempt, needs_root
+from kernel import attempt, instances, needs_root
 
 from tcpwhy._core import TcpwhyError, UsageError
 from tcpwhy.lab import check, scenario, verify
@@ -135,7 +135,7 @@ def remains():
         for name in ("tcp_congestion_control", "tcp_rmem", "tcp_wmem", "tcp_no_metrics_save")
     ]
     interfaces = sorted(line.split(":")[1].strip() for line in listing.stdout.splitlines())
-    return interfaces, named.stdout, sysctls
+    return interfaces, named.stdout, sysctls, instances()
 
 
 def inside(mark):
@@ -152,25 +152,76 @@ def inside(mark):
     return found
 
 
+def count(word):
+    return lambda lines: sum(word in line for line in lines)
+
+
+MOMENTS = {
+    "its tracer starts": (count("lab.tracer"), 1, []),
+    "the first host is made": (count("lab.inside"), 1, []),
+    "the last host is made": (count("lab.inside"), 2, []),
+    "the first capture starts": (count("tcpdump"), 1, []),
+    "the last capture runs": (count("tcpdump"), 2, []),
+    "a router is made": (count("lab.inside"), 3, ["--emulator", "kernel"]),
+    "disciplines are tried": (count("tc -batch"), 1, ["--emulator", "kernel"]),
+    "captures of the kernel's path run": (count("tcpdump"), 2, ["--emulator", "kernel"]),
+}
+"""When it is killed: what runs then, how often, and with which options."""
+
+
+def start_lab(folder, mark, options):
+    """A lab whose processes are known by a mark in their environment."""
+    name, value = mark.split("=")
+    one = "queue_only" if options else "wide"
+    command = [sys.executable, "-m", "tcpwhy", "lab", "run", HERE / f"{one}.toml", "-o", folder]
+    environment = {**os.environ, name: value}
+    return subprocess.Popen([*command, *options], env=environment, stderr=subprocess.DEVNULL)
+
+
+def lines_of(mark):
+    """Command lines of the processes with a mark."""
+    for number in inside(mark.encode()):
+        try:
+            line = Path(f"/proc/{number}/cmdline").read_bytes()
+        except OSError:
+            continue
+        yield line.replace(b"\0", b" ").decode(errors="replace")
+
+
+def assert_nothing_is_left(mark, before):
+    deadline = time.monotonic() + 20
+    while inside(mark.encode()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert inside(mark.encode()) == []
+    assert remains() == before
+
+
+@needs_root
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["KILL", "TERM"])
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_ended_when_something_has_begun_nothing_is_left(tmp_path, moment, number):
+    how_many, least, options = MOMENTS[moment]
+    before = remains()
+    mark = f"TCPWHY_TEST_MARK={os.getpid()}-{moment}-{number}"
+    lab = start_lab(tmp_path, mark, options)
+    while lab.poll() is None and how_many(lines_of(mark)) < least:
+        time.sleep(0.001)
+    assert lab.poll() is None, "it ended before that moment"
+    lab.send_signal(number)
+    lab.wait(timeout=20)
+    assert_nothing_is_left(mark, before)
+
+
 @needs_root
 @pytest.mark.parametrize("seed", range(4))
 def test_killed_at_any_moment_nothing_is_left(tmp_path, seed):
     before = remains()
     mark = f"TCPWHY_TEST_MARK={os.getpid()}-{seed}"
-    name, value = mark.split("=")
-    lab = subprocess.Popen(
-        [sys.executable, "-m", "tcpwhy", "lab", "run", HERE / "wide.toml", "-o", tmp_path],
-        env={**os.environ, name: value},
-        stderr=subprocess.DEVNULL,
-    )
-    time.sleep(random.Random(seed).uniform(0.2, 2.5))
+    lab = start_lab(tmp_path, mark, [])
+    time.sleep(random.Random(seed).uniform(0.2, 6))
     lab.send_signal(signal.SIGKILL)
     lab.wait()
-    deadline = time.monotonic() + 10
-    while inside(mark.encode()) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert inside(mark.encode()) == []
-    assert remains() == before
+    assert_nothing_is_left(mark, before)
 
 
 @needs_root

@@ -31,6 +31,12 @@ def test_a_window_clamp_brings_a_fixed_buffer_along():
     assert settings.TCP_WINDOW_CLAMP in names
 
 
+def test_a_send_buffer_is_one_only_without_nagle():
+    chosen = settings.options({"send_buffer_bytes": 65_536, "nagle": "off"})
+    assert chosen.count((TCP, socket.TCP_NODELAY, 1)) == 1
+    assert (socket.SOL_SOCKET, settings.SO_SNDBUFFORCE, 65_536) in chosen
+
+
 def test_a_cwnd_clamp_is_a_locked_route_that_needs_a_warm_up():
     wanted = settings.host({"cwnd_clamp_bytes": 28_960})
     assert wanted.route == {"cwnd": "lock 20"}

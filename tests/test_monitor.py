@@ -6,12 +6,13 @@ import struct
 import subprocess
 import sys
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import link as links
 import packets
 import pytest
+from link import rows, started, watching
 
 import tcpwhy as api
 
@@ -23,31 +24,6 @@ CONNECTIONS = 10_000
 def link():
     with links.link() as made:
         yield made
-
-
-@contextmanager
-def watching(link, *arguments, end=signal.SIGINT):
-    """Run monitor until the frames that were sent have come; give its standard error."""
-    command = ["-m", "tcpwhy", "monitor", links.NEAR, *arguments]
-    with started(link.python(*command), "watching") as (process, said):
-        yield said
-        time.sleep(0.2)
-        process.send_signal(end)
-        said.append(process.communicate(timeout=60)[1])
-        assert process.returncode == 0, said
-
-
-@contextmanager
-def started(command, sign):
-    """Start a program and wait until it says on standard error that it is ready."""
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    try:
-        line = process.stderr.readline()
-        assert sign in line, line + process.stderr.read()
-        yield process, [line]
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def test_live_rows_are_those_of_the_file(link, tool, tmp_path):
@@ -76,13 +52,6 @@ def test_live_rows_are_those_of_the_file(link, tool, tmp_path):
             wanted = rows(offline, table)
             assert len(wanted) >= 24
             assert rows(live, table) == wanted, f"{table} with {workers} workers"
-
-
-def rows(connection, table):
-    """All rows without the frame's number, which a worker only knows in its own ring."""
-    columns = [name for name, *_ in connection.execute(f"DESCRIBE {table}").fetchall()]
-    chosen = ", ".join(c for c in columns if c not in ("first_frame", "date"))
-    return sorted(connection.execute(f"SELECT {chosen} FROM {table}").fetchall(), key=repr)
 
 
 @pytest.mark.parametrize("fanout", ["hash", "cbpf"])

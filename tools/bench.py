@@ -60,6 +60,7 @@ MODES = {
     "read": ("read", "1"),
     "decode": ("decode", "1"),
     "hash": ("hash", "1"),
+    "paper": ("paper", "1"),
     "analyze": ("analyze", "1"),
     "analyze, 2 workers": ("analyze", "2"),
 }

@@ -24,14 +24,23 @@ def tables(results: Results, modes: list[str], peers: list[str]) -> str:
 
 def cost(results: Results, modes: list[str]) -> str:
     """CPU time per packet: median, and least to most."""
-    head = ["set", "commit", "packets", "TCP flows", *(f"{mode} ns" for mode in modes), "budget ns"]
+    units = (f"{mode} ns" for mode in modes)
+    head = ["set", "commit", "packets", "TCP flows", *units, "diagnosis adds", "budget ns"]
     rows = []
     for name, by_mode in results.items():
         first = next(iter(by_mode.values()))
         cells = [name, first.commit, f"{first.packets:,}", f"{first.flows:,}"]
         cells += [cell(by_mode.get(mode)) for mode in modes]
-        rows.append([*cells, str(BUDGET_NS.get(name, ""))])
+        rows.append([*cells, diagnosis(by_mode), str(BUDGET_NS.get(name, ""))])
     return "CPU time per packet (median, least to most):\n\n" + table(head, rows)
+
+
+def diagnosis(by_mode: dict[str, Measured]) -> str:
+    """What the refined diagnosis adds to the CPU time of the analysis without it."""
+    if "paper" not in by_mode:
+        return ""
+    ratio = by_mode["analyze"].ns_per_packet() / by_mode["paper"].ns_per_packet()
+    return f"{100 * (ratio - 1):+.0f} %"
 
 
 def cell(measured: Measured | None) -> str:

@@ -60,6 +60,7 @@ class Stream(Iterator[tuple[str, Batch]]):
     def __next__(self) -> tuple[str, Batch]: ...
     def progress(self) -> tuple[int, int | None, int]: ...
     def dropped(self) -> tuple[int, int]: ...
+    def standing(self) -> tuple[int, list[tuple[str, int]]]: ...
     def stop(self) -> None: ...
 
 def analyze(
@@ -67,7 +68,7 @@ def analyze(
     *,
     tables: Sequence[str],
     interval_ns: int | None = None,
-    idle_timeout_ns: int | None = None,
+    timeouts_ns: tuple[int | None, int | None, int | None] = ...,
     min_packets: int | None = None,
     filter: str | None = None,
     flow: str | None = None,
@@ -75,13 +76,14 @@ def analyze(
     workers: int | None = None,
     compat_seed: bool = False,
     pace: float | None = None,
+    max_flows: int | None = None,
 ) -> Stream: ...
 def monitor(
     interfaces: Sequence[str],
     *,
     tables: Sequence[str],
     interval_ns: int | None = None,
-    idle_timeout_ns: int | None = None,
+    timeouts_ns: tuple[int | None, int | None, int | None] = ...,
     min_packets: int | None = None,
     filter: str | None = None,
     flow: str | None = None,
@@ -92,6 +94,7 @@ def monitor(
     promiscuous: bool = True,
     ring_bytes: int | None = None,
     max_flows: int | None = None,
+    hardware_times: bool = False,
     drop_privileges: bool = False,
 ) -> Stream: ...
 

@@ -32,12 +32,32 @@ class Progress(NamedTuple):
     packets: int
 
 
+class Lost(NamedTuple):
+    """What a live or paced run could not keep up with."""
+
+    packets: int
+    """Packets that the kernel dropped."""
+    rows: int
+    """Rows that nobody took in time."""
+
+
+class Standing(NamedTuple):
+    """What the workers of a live or paced run last said, every few seconds."""
+
+    flows: int
+    """Flows that are followed."""
+    counters: dict[str, int]
+    """What was counted so far, by name."""
+
+
 def analyze(
     paths: Path | Iterable[Path],
     *,
     table: str | Iterable[str] = "flows",
     interval: Duration | None = None,
     idle_timeout: Duration | None = None,
+    half_open_timeout: Duration | None = None,
+    closed_timeout: Duration | None = None,
     min_packets: int | None = None,
     filter: str | None = None,
     flow: int | str | None = None,
@@ -45,6 +65,7 @@ def analyze(
     workers: int | None = None,
     compat: Literal["seed"] | None = None,
     pace: float | None = None,
+    max_flows: int | None = None,
 ) -> "Result":
     """Say for every TCP connection of a capture what limits it.
 
@@ -53,6 +74,8 @@ def analyze(
         table: the table or tables to produce, of flows, intervals, periods, segments, counters.
         interval: length of a periodic calculation, 3 s unless given.
         idle_timeout: a flow without a packet for this long has ended; 180 s unless given.
+        half_open_timeout: one of which only SYNs were seen; 60 s unless given.
+        closed_timeout: one that both sides have closed, or one has reset; 10 s unless given.
         min_packets: data packets below which capacity-based scores are not computed, 300
             unless given.
         filter: a capture filter in the syntax of tcpdump.
@@ -63,6 +86,8 @@ def analyze(
         pace: read as fast as the packets came, times this factor, as from a live link: rows come
             every interval, and those that are not taken in time are dropped and counted. One
             thread does all work.
+        max_flows: flows that a worker holds at the same time, ten million unless given; beyond,
+            closed and half-open ones go first, then short ones.
 
     Raises:
         UsageError: for an option that makes no sense, or a wrong filter.
@@ -83,6 +108,7 @@ def analyze(
     if flow is not None:
         check_flow(flow)
     least_one = {"min_packets": min_packets, "frame": frame, "workers": workers}
+    least_one["max_flows"] = max_flows
     for name, value in least_one.items():
         if value is not None and value < 1:
             raise UsageError(f"{name} must be at least 1, not {value}")
@@ -92,7 +118,7 @@ def analyze(
         inputs,
         tables=tables,
         interval_ns=None if interval is None else nanoseconds(interval),
-        idle_timeout_ns=None if idle_timeout is None else nanoseconds(idle_timeout),
+        timeouts_ns=timeouts_ns(idle_timeout, half_open_timeout, closed_timeout),
         min_packets=min_packets,
         filter=filter,
         flow=None if flow is None else str(flow),
@@ -100,8 +126,19 @@ def analyze(
         workers=workers,
         compat_seed=compat == "seed",
         pace=pace,
+        max_flows=max_flows,
     )
     return Result(stream, tables)
+
+
+def timeouts_ns(
+    idle: Duration | None, half_open: Duration | None, closed: Duration | None
+) -> tuple[int | None, int | None, int | None]:
+    """Give in nanoseconds after how much silence flows end."""
+    idle_ns, half_open_ns, closed_ns = (
+        None if given is None else nanoseconds(given) for given in (idle, half_open, closed)
+    )
+    return idle_ns, half_open_ns, closed_ns
 
 
 def check_flow(flow: int | str) -> None:
@@ -146,6 +183,15 @@ class Result:
     def progress(self) -> Progress:
         """Say how far the run is; from any thread."""
         return Progress(*self._stream.progress())
+
+    def lost(self) -> Lost:
+        """Say what a live or paced run lost so far; from any thread."""
+        return Lost(*self._stream.dropped())
+
+    def standing(self) -> Standing:
+        """Say how a live or paced run stands; from any thread."""
+        flows, counters = self._stream.standing()
+        return Standing(flows, dict(counters))
 
     def stop(self) -> None:
         """End the run early; the rows found so far still come. From any thread."""

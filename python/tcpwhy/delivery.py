@@ -1,13 +1,13 @@
 """Sinks of a live run: each in a thread of its own, so that none holds up another or the capture.
 
 A sink that is slow loses rows, one that fails is tried again with the next rows; what is lost is
-counted.
+counted and said.
 """
 
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 from tcpwhy._core import Batch
 from tcpwhy.sinks import Sink
@@ -15,25 +15,45 @@ from tcpwhy.sinks import Sink
 WAITING = 64
 """Batches that may wait for a sink."""
 
+FLUSH_S = 3.0
+"""A sink that can is given a chance to write this often: so much is lost with the machine."""
+
+GRACE_S = 10.0
+"""How long the end of a run waits for a sink that takes nothing."""
+
 
 class Delivery:
-    """Hands batches to a sink, without ever waiting for it."""
+    """Hands batches to a sink, without ever waiting for it while a run lasts."""
 
     def __init__(
-        self, name: str, sink: Sink, *, every_s: float, say: Callable[[str], None]
+        self,
+        name: str,
+        sink: Sink,
+        *,
+        say: Callable[[str], None],
+        every_s: float = FLUSH_S,
+        grace_s: float = GRACE_S,
     ) -> None:
-        """Start the thread; `say` is told of failures, a sink that can is flushed `every_s`."""
+        """Start the thread; `say` is told of troubles, a sink that can is flushed `every_s`."""
         self.name = name
         self.tables = sink.tables
         self.rows_lost = 0
+        self.gone = False
+        """Whether whoever read the output has left."""
         self._sink = sink
-        self._every_s = every_s
+        self._every_s, self._grace_s = every_s, grace_s
         self._say = say
-        self._failing = False
+        self._slow = self._stuck = False
+        self._refused: set[str] = set()
         self._waiting: queue.Queue[tuple[str, Batch] | None] = queue.Queue(WAITING)
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name=f"sink {name}", daemon=True)
         self._thread.start()
+
+    @property
+    def failing(self) -> bool:
+        """Whether the sink refused what it was asked last."""
+        return bool(self._refused)
 
     def offer(self, table: str, batch: Batch) -> None:
         """Give a batch away if there is room for it."""
@@ -41,15 +61,36 @@ class Delivery:
             self._waiting.put_nowait((table, batch))
         except queue.Full:
             self._lose(len(batch))
+            if not self._slow:
+                self._slow = True
+                self._say(f"{self.name}: too slow, rows are lost; the capture goes on")
 
     def put(self, table: str, batch: Batch) -> None:
-        """Give a batch away, and wait until there is room: at the end of a run."""
-        self._waiting.put((table, batch))
+        """Give a batch away, and wait a while for room: at the end of a run."""
+        if self._stuck:
+            return self.offer(table, batch)
+        try:
+            self._waiting.put((table, batch), timeout=self._grace_s)
+        except queue.Full:
+            self._stuck = True
+            self._lose(len(batch))
+        return None
 
     def close(self) -> None:
-        """Let the sink take what waits, and finish."""
-        self._waiting.put(None)
-        self._thread.join()
+        """Let the sink take what waits, and finish; one that takes nothing is given up."""
+        try:
+            self._waiting.put(None, timeout=0 if self._stuck else self._grace_s)
+        except (queue.Full, ValueError):
+            self._stuck = True
+        while not self._stuck and self._thread.is_alive():
+            left = self._waiting.qsize()
+            self._thread.join(self._grace_s)
+            self._stuck = self._thread.is_alive() and self._waiting.qsize() == left
+        if self._stuck:
+            with self._waiting.mutex:
+                left_rows = sum(len(item[1]) for item in self._waiting.queue if item)
+            self._lose(left_rows)
+            self._say(f"{self.name}: takes nothing, given up")
 
     def _run(self) -> None:
         due = time.monotonic() + self._every_s
@@ -61,27 +102,54 @@ class Delivery:
             else:
                 if item is None:
                     break
-                table, batch = item
-                if not self._try(lambda: self._sink.write(table, batch)):  # noqa: B023
-                    self._lose(len(batch))
+                self._write(*item)
             if time.monotonic() >= due:
                 due = time.monotonic() + self._every_s
-                self._try(getattr(self._sink, "flush", lambda: None))
-        self._try(self._sink.close)
+                self._try("flush", getattr(self._sink, "flush", lambda: None))
+        if not self._try("close", self._sink.close):
+            # What a sink held back in the hope for better times.
+            self._lose(getattr(self._sink, "waiting", 0))
 
-    def _try(self, action: Callable[[], None]) -> bool:
+    def _write(self, table: str, batch: Batch) -> None:
+        if not self._try("write", lambda: self._sink.write(table, batch)):
+            self._lose(len(batch))
+        elif self._slow and self._waiting.empty():
+            self._slow = False
+            self._say(f"{self.name}: keeps up again, {self.rows_lost:,} rows were lost")
+
+    def _try(self, kind: str, action: Callable[[], None]) -> bool:
+        """Do something that may fail; a store that takes rows but cannot write them still fails."""
         try:
             action()
         except Exception as error:
-            if not self._failing:
+            self.gone |= isinstance(error, BrokenPipeError)
+            if not self.failing and not self.gone:
                 self._say(f"{self.name}: {error}; the capture goes on")
-            self._failing = True
+            self._refused.add(kind)
             return False
-        if self._failing:
-            self._say(f"{self.name}: works again, {self.rows_lost:,} rows were lost")
-        self._failing = False
+        if kind in self._refused:
+            self._refused.remove(kind)
+            if not self.failing:
+                self._say(f"{self.name}: works again, {self.rows_lost:,} rows were lost")
         return True
 
     def _lose(self, rows: int) -> None:
         with self._lock:
             self.rows_lost += rows
+
+
+def pour(
+    batches: Iterable[tuple[str, Batch]], deliveries: Sequence[Delivery], ended: threading.Event
+) -> None:
+    """Give every delivery what it wants: while the run lasts if there is room, then in any case.
+
+    Raises a BrokenPipeError when the readers of all outputs have left.
+    """
+    for table, batch in batches:
+        for delivery in deliveries:
+            if table in delivery.tables:
+                (delivery.put if ended.is_set() else delivery.offer)(table, batch)
+        if deliveries and all(delivery.gone for delivery in deliveries):
+            for delivery in deliveries:
+                delivery.close()
+            raise BrokenPipeError

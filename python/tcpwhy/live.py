@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from tcpwhy import _core
 from tcpwhy._core import UsageError
-from tcpwhy.analysis import Result
+from tcpwhy.analysis import Result, timeouts_ns
 from tcpwhy.units import Duration, nanoseconds
 
 TABLES = tuple(name for name in dict(_core.tables_by_maker())["analyze"] if name != "segments")
@@ -14,26 +14,18 @@ TABLES = tuple(name for name in dict(_core.tables_by_maker())["analyze"] if name
 FANOUTS = ("hash", "cbpf", "qm")
 """Ways in which workers share packets."""
 
+TIMESTAMPS = ("kernel", "hardware")
+"""Who takes the times of packets."""
+
+INTERVAL_NS = 3 * 10**9
+"""Length of a periodic calculation unless another is chosen."""
 
 MAX_FLOWS = 2_000_000
 """Flows that a worker holds at the same time: some 200 bytes each while they are short."""
 
 
-class Lost(NamedTuple):
-    """What a live run could not keep up with."""
-
-    packets: int
-    """Packets that the kernel dropped."""
-    rows: int
-    """Rows that nobody took in time."""
-
-
 class Monitor(Result):
     """A link that is being watched: iterated over once, until it is stopped."""
-
-    def lost(self) -> Lost:
-        """Say what was lost so far; from any thread."""
-        return Lost(*self._stream.dropped())
 
 
 def monitor(
@@ -42,6 +34,8 @@ def monitor(
     table: str | Iterable[str] = ("flows", "intervals"),
     interval: Duration | None = None,
     idle_timeout: Duration | None = None,
+    half_open_timeout: Duration | None = None,
+    closed_timeout: Duration | None = None,
     min_packets: int | None = None,
     filter: str | None = None,
     flow: int | str | None = None,
@@ -52,6 +46,7 @@ def monitor(
     promiscuous: bool = True,
     ring_bytes: int | None = None,
     max_flows: int | None = None,
+    timestamps: Literal["kernel", "hardware"] = "kernel",
     drop_privileges: bool = False,
 ) -> Monitor:
     """Say for every TCP connection on a link what limits it, while it lasts.
@@ -61,6 +56,8 @@ def monitor(
         table: the table or tables to produce, of flows, intervals, periods, counters.
         interval: length of a periodic calculation, 3 s unless given; rows come as often.
         idle_timeout: a flow without a packet for this long has ended; 180 s unless given.
+        half_open_timeout: one of which only SYNs were seen; 60 s unless given.
+        closed_timeout: one that both sides have closed, or one has reset; 10 s unless given.
         min_packets: data packets below which capacity-based scores are not computed, 300
             unless given.
         filter: a capture filter in the syntax of tcpdump, applied by the kernel.
@@ -73,7 +70,9 @@ def monitor(
         promiscuous: also packets to other hosts.
         ring_bytes: memory of each ring, 64 MiB unless given.
         max_flows: flows that a worker holds at the same time, two million unless given; beyond,
-            those without data go first, then those that were silent longest.
+            closed and half-open ones go first, then short ones; long ones never for a flood.
+        timestamps: who takes the times of packets: the kernel, or the card where it can, which
+            takes CAP_NET_ADMIN and changes the card's state for all.
         drop_privileges: give up every capability of this thread once the sockets are open.
 
     Raises:
@@ -91,6 +90,8 @@ def monitor(
         raise UsageError("the segments table is of captures only: analyze has it")
     if compat not in (None, "seed"):
         raise UsageError(f"no compatibility mode {compat!r}: there is 'seed'")
+    if timestamps not in TIMESTAMPS:
+        raise UsageError(f"no timestamps {timestamps!r}: there are {', '.join(TIMESTAMPS)}")
     if flow is not None and not re.fullmatch(r"\d+|1:[\w+/]{27}=", str(flow)):
         raise UsageError(f"{flow!r} is neither a flow_id, a number, nor a Community ID, 1:…=")
     least = {"min_packets": (min_packets, 1), "workers": (workers, 1)}
@@ -103,7 +104,7 @@ def monitor(
         names,
         tables=tables,
         interval_ns=None if interval is None else nanoseconds(interval),
-        idle_timeout_ns=None if idle_timeout is None else nanoseconds(idle_timeout),
+        timeouts_ns=timeouts_ns(idle_timeout, half_open_timeout, closed_timeout),
         min_packets=min_packets,
         filter=filter,
         flow=None if flow is None else str(flow),
@@ -114,6 +115,7 @@ def monitor(
         promiscuous=promiscuous,
         ring_bytes=ring_bytes,
         max_flows=max_flows or MAX_FLOWS,
+        hardware_times=timestamps == "hardware",
         drop_privileges=drop_privileges,
     )
     return Monitor(stream, tables)

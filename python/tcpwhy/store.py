@@ -137,6 +137,8 @@ class Sink:
         self._earlier: dict[str, list[str]] = {}
         self._upkeep: Upkeep | None = None
         self._written: list[Path] = []
+        self.waiting = 0
+        """Rows that are lost once the store is closed."""
         _make(self.path)
         for name, _ in _core.schemas():
             self._connection.register("batch", Rows(name, []))
@@ -175,9 +177,14 @@ class Sink:
             self._written = list(small)
 
     def close(self) -> None:
-        """Write the rest."""
+        """Write the rest; what cannot be written is counted in `waiting`."""
         with self._connection:
-            self.flush()
+            try:
+                self.flush()
+            finally:
+                counts = (f"SELECT count(*) AS rows FROM {table}" for table in self._staged)
+                total = f"SELECT sum(rows)::BIGINT FROM ({' UNION ALL '.join(counts)})"
+                self.waiting = self._connection.execute(total).fetchall()[0][0]
 
     def _flush(self, table: str) -> None:
         if table in _TIME_COLUMN:

@@ -84,6 +84,20 @@ counters! {
         BytesLow = "bytes_low_confidence",
         /// Flows put out of a full flow table before their end.
         TableEvictions = "table_evictions",
+        /// Of these, flows that had been closed.
+        EvictedClosed = "evicted_closed",
+        /// Of these, flows of which only SYNs were seen: they have no row.
+        EvictedHalfOpen = "evicted_half_open",
+        /// Of these, flows of few packets.
+        EvictedShort = "evicted_short",
+        /// Of these, all others.
+        EvictedLong = "evicted_long",
+        /// Flows without a row: half-open, or short beyond 2,048 a second, when the table was full.
+        FlowsForgotten = "flows_forgotten",
+        /// Their packets.
+        PacketsForgotten = "packets_forgotten",
+        /// Their payload bytes.
+        BytesForgotten = "bytes_forgotten",
         /// Segments whose record was dropped since a half had too many outstanding.
         OutstandingOverflow = "outstanding_overflow",
         /// Periods that were joined with their neighbour since a half had too many.
@@ -98,6 +112,13 @@ counters! {
         CaptureGaps = "capture_gaps",
         /// Packets that the kernel dropped before the capture saw them.
         KernelDrops = "kernel_drops",
+        /// Packets that this host sent with a tag in the frame, behind which the kernel's hash does
+        /// not look: workers see their connections in parts, which --fanout cbpf prevents.
+        PacketsTagHidden = "packets_tag_hidden",
+        /// Packets of a live run whose time the card took.
+        PacketsHardwareTime = "packets_hardware_time",
+        /// Packets of a live run whose time the kernel took.
+        PacketsKernelTime = "packets_kernel_time",
         /// Rows of a live run that were dropped since what takes them was too slow.
         RowsDropped = "rows_dropped",
     }

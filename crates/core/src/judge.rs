@@ -6,13 +6,15 @@ use crate::diagnosis::{
     loss_cause, remedy,
 };
 use crate::flow::capacity::Capacity;
+use crate::flow::gaps::Gaps;
 use crate::flow::half::Half;
 use crate::flow::period::{self, MERGE_DROP, Period, PeriodKind};
 use crate::flow::stretch::Interval;
-use crate::flow::sums::{Sums, Window};
+use crate::flow::sums::Sums;
 use crate::pipeline::Options;
 use crate::record::{Ends, Text, Verdict};
 use crate::score::{Evidence, Scores};
+use crate::units::Nanos;
 use crate::verdict::{self, Limitation};
 
 /// A half to be judged, with what is known of the flow around it.
@@ -29,6 +31,8 @@ pub struct Judge<'a> {
     pub capacity: Option<Capacity>,
     /// What the run is to compute.
     pub options: &'a Options,
+    /// What is said of the capacity of a half without enough packets.
+    pub too_short: &'a str,
 }
 
 /// The verdict of a whole half, and of its periods if they are wanted.
@@ -44,16 +48,22 @@ pub struct Judged {
 impl Judge<'_> {
     /// Judges the next interval, and says what to report of it if `rows` are wanted.
     pub fn interval(&mut self, interval: &Interval, rows: bool) -> Option<Verdict> {
-        let case =
-            self.case(&interval.sums, self.half.tally.as_ref().and_then(|tally| tally.before()));
-        let length = interval.end.since(interval.start);
-        let finding = diagnose(&case)
-            .map(|finding| self.half.tally.get_or_insert_default().settle(finding, length));
+        let refined = self.options.refined.then(|| {
+            let before = self.half.tally.as_ref().and_then(|tally| tally.before());
+            let case = self.case(&interval.sums, before);
+            let length = interval.end.since(interval.start);
+            let finding = diagnose(&case)
+                .map(|finding| self.half.tally.get_or_insert_default().settle(finding, length));
+            (case, finding)
+        });
         if !rows {
             return None;
         }
-        let (mut columns, _) = self.paper(interval.kind, &interval.window);
-        self.refine(&mut columns, &case, finding.as_ref());
+        let window = &interval.window;
+        let mut columns = self.paper(interval.kind, &window.sums, window.gaps.as_deref());
+        if let Some((case, finding)) = refined {
+            self.refine(&mut columns, &case, finding.as_ref());
+        }
         Some(columns)
     }
 
@@ -62,13 +72,15 @@ impl Judge<'_> {
     pub fn whole(&mut self, rows: bool, period_rows: bool) -> Judged {
         let periods = self.half.stretch.as_mut().map(|s| std::mem::take(&mut s.periods));
         let periods = period::merge(periods.unwrap_or_default(), MERGE_DROP);
-        let mut sums = Sums::default();
-        periods.iter().for_each(|period| sums.merge(&period.sums));
-        let case = self.case(&sums, None);
-        let finding = self.longest(&case);
+        let case = self.options.refined.then(|| {
+            let mut sums = Sums::default();
+            periods.iter().for_each(|period| sums.merge(&period.sums));
+            self.case(&sums, None)
+        });
+        let finding = case.as_ref().and_then(|case| self.longest(case));
         let whole = rows.then(|| {
             let mut columns = self.paper_of_periods(&periods);
-            self.refine(&mut columns, &case, finding.as_ref());
+            case.iter().for_each(|case| self.refine(&mut columns, case, finding.as_ref()));
             columns
         });
         let before = finding.map(|finding| finding.cause);
@@ -80,11 +92,13 @@ impl Judge<'_> {
     }
 
     fn period(&mut self, period: Period, before: Option<Cause>) -> (Period, Verdict) {
-        let window = period.window();
-        let (mut columns, _) = self.paper(period.kind, &window);
-        let case = self.case(&period.sums, before);
-        let finding = diagnose(&case).or_else(|| Some(at_once(&case)));
-        self.refine(&mut columns, &case, finding.as_ref());
+        let gaps = period.gaps.unpack();
+        let mut columns = self.paper(period.kind, &period.sums, gaps.as_ref());
+        if self.options.refined {
+            let case = self.case(&period.sums, before);
+            let finding = diagnose(&case).or_else(|| Some(at_once(&case)));
+            self.refine(&mut columns, &case, finding.as_ref());
+        }
         (period, columns)
     }
 
@@ -108,7 +122,8 @@ impl Judge<'_> {
             mss_bytes: half.mss.value(),
             headers_bytes: half.headers_len(),
             mss_option: half.mss.offered(),
-            rtt_min: half.rtt.min,
+            rtt_min: half.rtt.min.and_then(Nanos::resolved),
+            rtt_unresolved: half.rtt.min == Some(Nanos(0)),
             capacity_bps: self.capacity.as_ref().and_then(|capacity| capacity.bps),
             window_scale: half.window_scale,
             missed,
@@ -143,17 +158,20 @@ impl Judge<'_> {
         columns.remedy = Some(remedy::advice(case, finding.cause, headroom.as_ref(), src, dst));
     }
 
-    /// The paper's verdict for a stretch, as columns.
-    fn paper(&self, kind: PeriodKind, window: &Window) -> (Verdict, Option<Limitation>) {
-        let half = &*self.half;
-        let evidence = Evidence {
-            sums: &window.sums,
-            gaps: window.gaps.as_deref(),
+    /// The scores of a stretch.
+    fn scores(&self, sums: &Sums, gaps: Option<&Gaps>) -> Scores {
+        Scores::of(&Evidence {
+            sums,
+            gaps,
             capacity_bps: self.pprate.as_ref().and_then(|capacity| capacity.bps),
-            mss_bytes: half.mss.value(),
-            headers_bytes: half.headers_len(),
-        };
-        let scores = Scores::of(&evidence);
+            mss_bytes: self.half.mss.value(),
+            headers_bytes: self.half.headers_len(),
+        })
+    }
+
+    /// The paper's verdict for a stretch, as columns.
+    fn paper(&self, kind: PeriodKind, sums: &Sums, gaps: Option<&Gaps>) -> Verdict {
+        let scores = self.scores(sums, gaps);
         let answer = verdict::siekkinen(kind, &scores);
         let reason = match answer {
             Err(reason) => Some(Text::Borrowed(reason)),
@@ -161,7 +179,8 @@ impl Judge<'_> {
             Ok(_) => self.no_capacity(),
         };
         let compat_seed = self.options.compat_seed;
-        let columns = Verdict {
+        let seed = &self.half.seed;
+        Verdict {
             dispersion_score: scores.dispersion,
             retransmission_score: scores.retransmission,
             rwnd_score: scores.rwnd,
@@ -169,29 +188,35 @@ impl Judge<'_> {
             burstiness_score: scores.burstiness,
             burstiness_measured: scores.burstiness_measured,
             burstiness_seed: scores.burstiness_seed.filter(|_| compat_seed),
-            retransmission_seed: half.seed.retransmission_score().filter(|_| compat_seed),
+            retransmission_seed: seed.retransmission_score().filter(|_| compat_seed),
             limitation_siekkinen: answer.ok().map(Limitation::name),
             null_reason: reason,
             ..Verdict::default()
-        };
-        (columns, answer.ok())
+        }
     }
 
     /// The paper's verdict of the half: what held for the largest share of its periods' time.
     fn paper_of_periods(&self, periods: &[Period]) -> Verdict {
-        let mut bulk = Window::default();
+        let (mut sums, mut gaps) = (Sums::default(), None::<Gaps>);
         let mut time = [0i64; Limitation::ALL.len()];
         for period in periods {
-            let mut window = period.window();
-            if let (_, Some(answer)) = self.paper(period.kind, &window) {
+            let own = period.gaps.unpack();
+            if let Ok(answer) =
+                verdict::siekkinen(period.kind, &self.scores(&period.sums, own.as_ref()))
+            {
                 time[answer as usize] += period.end.since(period.start).0;
             }
             if period.kind == PeriodKind::Btp {
-                bulk.take(&mut window);
+                sums.merge(&period.sums);
+                match (&mut gaps, own) {
+                    (Some(gaps), Some(own)) => gaps.merge(&own),
+                    (None, own) => gaps = own,
+                    (_, None) => {}
+                }
             }
         }
-        let kind = if bulk.sums.data_packets > 0 { PeriodKind::Btp } else { PeriodKind::Stp };
-        let (mut whole, _) = self.paper(kind, &bulk);
+        let kind = if sums.data_packets > 0 { PeriodKind::Btp } else { PeriodKind::Stp };
+        let mut whole = self.paper(kind, &sums, gaps.as_ref());
         let (longest, most) =
             (0..time.len()).map(|i| (i, time[i])).max_by_key(|&(_, t)| t).expect("six");
         let name = (most > 0).then(|| Limitation::ALL[longest].name());
@@ -209,10 +234,7 @@ impl Judge<'_> {
         match &self.pprate {
             Some(capacity) if capacity.bps.is_some() => None,
             Some(capacity) => Some(format!("no capacity, {}", capacity.method).into()),
-            None => {
-                let most = self.options.min_packets;
-                Some(format!("no capacity, {most} data packets or fewer").into())
-            }
+            None => Some(self.too_short.to_owned().into()),
         }
     }
 }

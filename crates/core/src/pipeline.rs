@@ -1,9 +1,10 @@
 //! The main path: segments in, record batches out.
 
 use crate::counter::{Counter, Counters};
+use crate::flow::class::{Class, Timeouts};
 use crate::flow::entry::Entry;
-use crate::flow::table::Analyse;
-use crate::flow::{self, Flow};
+use crate::flow::table::{Analyse, Limits};
+use crate::flow::{self, Flow, Plan};
 use crate::judge::Judge;
 use crate::record::{self, Batches, Ends, FlowRow, IntervalRow, PeriodRow, SegmentRow};
 use crate::report;
@@ -71,8 +72,8 @@ pub struct Options {
     pub tables: Vec<Table>,
     /// Length of a periodic calculation.
     pub interval: Nanos,
-    /// A flow without a packet for this long has ended.
-    pub idle_timeout: Nanos,
+    /// After how much silence flows have ended.
+    pub timeouts: Timeouts,
     /// Data packets of a half below which capacity-based scores are not computed.
     pub min_packets: u64,
     /// Also compute the published prototype's formulas.
@@ -83,6 +84,12 @@ pub struct Options {
     pub frame: Option<u64>,
     /// Flows held at the same time per worker; beyond it, the least valuable one is put out.
     pub max_flows: usize,
+    /// Where the flow table's hash begins; who chooses what is captured must not know it. Rows do
+    /// not depend on it.
+    pub hash_seed: u64,
+    /// Whether the refined diagnosis is made. Without it its columns are NULL; that is for
+    /// measuring what it costs.
+    pub refined: bool,
 }
 
 impl Default for Options {
@@ -90,12 +97,14 @@ impl Default for Options {
         Options {
             tables: vec![Table::Flows],
             interval: Nanos(3_000_000_000),
-            idle_timeout: Nanos(180_000_000_000),
+            timeouts: Timeouts::default(),
             min_packets: 300,
             compat_seed: false,
             flow: None,
             frame: None,
             max_flows: 10_000_000,
+            hash_seed: 0,
+            refined: true,
         }
     }
 }
@@ -109,7 +118,8 @@ pub struct Pipeline {
 impl Pipeline {
     /// An empty pipeline.
     pub fn new(options: Options) -> Pipeline {
-        let table = flow::table::Table::new(HashKey::default());
+        let limits = Limits { timeouts: options.timeouts, flows: options.max_flows };
+        let table = flow::table::Table::new(HashKey::new(options.hash_seed), limits);
         Pipeline { table, analysis: Analysis::new(options) }
     }
 
@@ -118,19 +128,17 @@ impl Pipeline {
         self.analysis.counters.add(Counter::PacketsTcp, segments.len() as u64);
         let Some(last) = segments.last() else { return };
         self.analysis.frame = last.frame;
-        let (timeout, most) = (self.analysis.options.idle_timeout, self.analysis.options.max_flows);
-        self.table.push(segments, timeout, most, &mut self.analysis);
+        self.table.push(segments, &mut self.analysis);
         // One segment with a time far off must not end every flow, so the earliest of the batch
         // counts; and a flow whose next segment comes in time by a clock that was set back is not
         // ended before it, however the flows are shared out.
         let earliest = segments.iter().map(|segment| segment.ts).min().unwrap_or_default();
-        self.table.sweep(segments.len(), earliest - CLOCK_SLACK, timeout, &mut self.analysis);
+        self.table.sweep(segments.len(), earliest - CLOCK_SLACK, &mut self.analysis);
     }
 
     /// Lets time pass on a link without packets: flows idle at `now` expire.
     pub fn tick(&mut self, now: Nanos) {
-        let timeout = self.analysis.options.idle_timeout;
-        self.table.sweep(TICK_SLOTS, now, timeout, &mut self.analysis);
+        self.table.sweep(TICK_SLOTS, now, &mut self.analysis);
     }
 
     /// Analyses what was filed of the next `flows` flows but is not worth a burst yet, so that the
@@ -170,8 +178,9 @@ impl Pipeline {
 struct Analysis {
     options: Options,
     wanted: Wanted,
-    /// Length of an interval.
-    interval: Nanos,
+    plan: Plan,
+    /// Why a half has no capacity that was too short for it: said of most halves.
+    too_short: String,
     counters: Counters,
     tunnels: HashMap<u16, Arc<str>>,
     rows: Rows,
@@ -179,6 +188,25 @@ struct Analysis {
     frame: u64,
     /// A flow that ended, for the next one to use its memory.
     spare: Option<Box<Flow>>,
+    allowance: Allowance,
+}
+
+/// How many short flows of a full table may still have their rows in this second of packet time:
+/// a flood must not become a flood of rows.
+#[derive(Default)]
+struct Allowance {
+    since: Nanos,
+    taken: u32,
+}
+
+impl Allowance {
+    fn take(&mut self, now: Nanos) -> bool {
+        if now.since(self.since) >= Nanos::SECOND {
+            *self = Allowance { since: now, taken: 0 };
+        }
+        self.taken += 1;
+        self.taken <= EVICTED_ROWS_PER_SECOND
+    }
 }
 
 /// Tables that are wanted, looked up once.
@@ -235,7 +263,7 @@ impl Analyse for Analysis {
         if self.wanted.segments {
             self.segment_with_row(flow, frame, entry, sack);
         } else {
-            let filed = flow.segment(frame, entry, sack, self.interval);
+            let filed = flow.segment(frame, entry, sack, self.plan);
             self.counters.add(Counter::DuplicateFrames, u64::from(filed.duplicate));
         }
         let side = flow::handshake::side(entry);
@@ -245,7 +273,7 @@ impl Analyse for Analysis {
     }
 
     fn end(&mut self, mut flow: Box<Flow>) {
-        flow.finish(self.interval);
+        flow.finish(self.plan.interval);
         self.counters.count(Counter::Flows);
         let flow_id = self.flow_id(&flow);
         let chosen = self.is_chosen(&flow, flow_id);
@@ -259,8 +287,27 @@ impl Analyse for Analysis {
         self.spare = Some(flow);
     }
 
-    fn evicted(&mut self) {
+    fn evicted(&mut self, class: Class, now: Nanos) -> bool {
         self.counters.count(Counter::TableEvictions);
+        self.counters.count(match class {
+            Class::Closed => Counter::EvictedClosed,
+            Class::HalfOpen => Counter::EvictedHalfOpen,
+            Class::Short => Counter::EvictedShort,
+            Class::Long => Counter::EvictedLong,
+        });
+        match class {
+            Class::HalfOpen => false,
+            Class::Closed | Class::Short => self.allowance.take(now),
+            Class::Long => true,
+        }
+    }
+
+    fn forgotten(&mut self, segments: u64, payload_bytes: u64) {
+        self.counters.count(Counter::Flows);
+        self.counters.count(Counter::FlowsForgotten);
+        self.counters.add(Counter::PacketsForgotten, segments);
+        self.counters.add(Counter::PayloadBytes, payload_bytes);
+        self.counters.add(Counter::BytesForgotten, payload_bytes);
     }
 }
 
@@ -274,13 +321,15 @@ impl Analysis {
                 periods: wants(Table::Periods),
                 segments: wants(Table::Segments),
             },
-            interval: options.interval,
+            plan: Plan { interval: options.interval, refined: options.refined },
+            too_short: format!("no capacity, {} data packets or fewer", options.min_packets),
             options,
             counters: Counters::default(),
             tunnels: HashMap::new(),
             rows: Rows::default(),
             frame: 0,
             spare: None,
+            allowance: Allowance::default(),
         }
     }
 
@@ -321,7 +370,7 @@ impl Analysis {
         }
         self.judge_intervals(flow, side);
         let ends = report::ends(flow, flow_id, side);
-        let mut judge = judge_of(flow, side, ends, &self.options);
+        let mut judge = judge_of(flow, side, ends, (&self.options, &self.too_short));
         let rows = chosen.is_some() && self.wanted.flows;
         let verdicts = judge.whole(rows, chosen.is_some() && self.wanted.periods);
         let capacity = judge.capacity;
@@ -366,7 +415,7 @@ impl Analysis {
         let flow_id = self.flow_id(flow);
         let rows = self.wanted.intervals && self.is_chosen(flow, flow_id);
         let ends = report::ends(flow, flow_id, side);
-        let mut judge = judge_of(flow, side, ends, &self.options);
+        let mut judge = judge_of(flow, side, ends, (&self.options, &self.too_short));
         for interval in intervals {
             if let Some(verdict) = judge.interval(&interval, rows) {
                 let capacity = judge.capacity.as_ref();
@@ -385,7 +434,7 @@ impl Analysis {
         entry: &Entry,
         sack: &[(Seq, Seq)],
     ) {
-        let filed = flow.segment(frame, entry, sack, self.interval);
+        let filed = flow.segment(frame, entry, sack, self.plan);
         self.counters.add(Counter::DuplicateFrames, u64::from(filed.duplicate));
         if self.options.frame.is_some_and(|wanted| wanted != frame) {
             return;
@@ -399,19 +448,27 @@ impl Analysis {
     }
 }
 
-/// What is to judge the half of `side`.
-fn judge_of<'a>(flow: &'a mut Flow, side: usize, ends: Ends, options: &'a Options) -> Judge<'a> {
+/// What is to judge the half of `side`, by the options and what is said of a half too short for a
+/// capacity.
+fn judge_of<'a>(
+    flow: &'a mut Flow,
+    side: usize,
+    ends: Ends,
+    (options, too_short): (&'a Options, &'a str),
+) -> Judge<'a> {
     let position = flow.position(side);
     let half = &mut flow.halves[side];
     let pprate = half.capacity(options.min_packets);
     let capacity = pprate.map(|capacity| half.credible(capacity));
-    Judge { half, ends, position, pprate, capacity, options }
+    Judge { half, ends, position, pprate, capacity, options, too_short }
 }
 
 /// How far timestamps of a capture run backwards in practice (several queues, a clock corrected by
 /// NTP), generously.
 const CLOCK_SLACK: Nanos = Nanos(1_000_000_000);
 
+/// Short flows of a full table that have their rows, per second: some ten milliseconds of work.
+const EVICTED_ROWS_PER_SECOND: u32 = 2048;
 /// Rows per record batch: large enough for columnar work, small enough to stay in cache.
 const BATCH_ROWS: usize = 8192;
 /// Flows ended at a time when the input has ended.

@@ -7,10 +7,10 @@ use crate::flow::period::Period;
 use crate::flow::stretch::Interval;
 use crate::flow::{Filed, Flow, handshake};
 use crate::record::{
-    Ends, FlowFacts, FlowRow, IntervalFacts, IntervalRow, PeriodFacts, PeriodRow, SegmentRow,
+    Ends, FlowFacts, FlowRow, IntervalFacts, IntervalRow, PeriodFacts, PeriodRow, SegmentRow, Text,
     Verdict,
 };
-use crate::units::{BitRate, Seq};
+use crate::units::{BitRate, Nanos, Seq};
 use crate::wire::flags;
 
 /// The ends of the half that `side` sends, as every table names them.
@@ -33,18 +33,21 @@ pub fn flow_row(
     ends: Ends,
     side: usize,
     capacity: Option<&Capacity>,
-    verdict: Verdict,
+    mut verdict: Verdict,
     community_id: String,
     tunnel: Option<String>,
 ) -> FlowRow {
     let half = &flow.halves[side];
     let totals = &half.totals;
-    let span = totals.data_span();
-    let rate = |bytes| BitRate::of(bytes, span).map(|rate| rate.0);
+    let rate = |bytes| BitRate::of(bytes, totals.data_span()).map(|rate| rate.0);
     let (window_scale, window_scale_source) = match half.window_scale {
         Some(scale) => (Some(scale), Some("handshake")),
         None => (half.inferred_scale(), half.inferred_scale().map(|_| "inferred")),
     };
+    let least_rtt = [half.rtt.min, flow.handshake_rtt()].into_iter().flatten().min();
+    if least_rtt == Some(Nanos(0)) {
+        verdict.null_reason.get_or_insert(Text::Borrowed(UNRESOLVED));
+    }
     let facts = FlowFacts {
         community_id,
         tunnel,
@@ -75,11 +78,11 @@ pub fn flow_row(
         window_scale,
         window_scale_source,
         position: flow.position(side),
-        handshake_rtt_ns: flow.handshake_rtt(),
+        handshake_rtt_ns: flow.handshake_rtt().and_then(Nanos::resolved),
         // In a short exchange every other sample holds the time in which a side thought.
-        rtt_min_ns: [half.rtt.min, flow.handshake_rtt()].into_iter().flatten().min(),
-        rtt_mean_ns: half.rtt.mean().or(flow.handshake_rtt()),
-        rtt_max_ns: half.rtt.max,
+        rtt_min_ns: least_rtt.and_then(Nanos::resolved),
+        rtt_mean_ns: half.rtt.mean().or(flow.handshake_rtt()).and_then(Nanos::resolved),
+        rtt_max_ns: half.rtt.max.and_then(Nanos::resolved),
         rtt_samples: half.rtt.samples,
         flight_size_max: totals.flight_max,
         rwnd_max: totals.rwnd_max,
@@ -95,6 +98,9 @@ pub fn flow_row(
     };
     (ends, (facts, verdict))
 }
+
+/// What is said of a flow with a round trip shorter than a tick.
+const UNRESOLVED: &str = "no smallest RTT: it is shorter than a tick of the capture's clock";
 
 /// The row of a periodic calculation.
 pub fn interval_row(

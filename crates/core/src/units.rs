@@ -57,6 +57,14 @@ impl AddAssign for Nanos {
     }
 }
 
+impl Nanos {
+    /// A round-trip time as far as the clock of the capture could show one: it takes longer than no
+    /// time at all, so 0 is a clock with ticks longer than it.
+    pub fn resolved(self) -> Option<Nanos> {
+        (self > Nanos(0)).then_some(self)
+    }
+}
+
 impl Sub for Nanos {
     type Output = Nanos;
     fn sub(self, other: Nanos) -> Nanos {

@@ -1,18 +1,24 @@
 //! Measures the reading path: `throughput MODE WORKERS FILE…`.
 //!
-//! MODE is `read` (frames only), `decode` (segments), `hash` (and the hash of their flows), or
-//! `analyze` (everything, with so many workers; 0 is one per core). Prints packets, CPU time of the
-//! process per packet, wall time and the largest resident set. CPU time, since machines are shared.
+//! MODE is `read` (frames only), `decode` (segments), `hash` (and the hash of their flows),
+//! `analyze` (everything, with so many workers; 0 is one per core), or `paper` (the same without
+//! the refined diagnosis, for what that costs). Prints packets, CPU time of the process per packet,
+//! wall time and the largest resident set. CPU time, since machines are shared.
+//!
+//! `rows` prints every row of every table but `segments`, file by file: two builds can be compared
+//! by what they say. `segments` prints those too.
 
 use std::hint::black_box;
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use tcpwhy_core::counter::Counter;
-use tcpwhy_core::pipeline::Options;
+use tcpwhy_core::pipeline::{Options, Table};
 use tcpwhy_core::wire::hash::HashKey;
 use tcpwhy_core::wire::{Decoder, Segment};
-use tcpwhy_io::{Source, analyze, read_frames};
+use tcpwhy_io::{Source, Stream, analyze, read_frames};
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -35,9 +41,12 @@ fn main() {
                 black_box(segments.iter().fold(0, |sum, s| sum ^ hash.hash(&s.key)));
             })
         }
-        "analyze" => run(inputs, workers),
+        "analyze" | "paper" => run(inputs, workers, mode == "analyze"),
+        "rows" | "segments" => return print_rows(inputs, workers, mode == "segments"),
         _ => {
-            eprintln!("usage: throughput read|decode|hash|analyze WORKERS FILE...");
+            eprintln!(
+                "usage: throughput read|decode|hash|analyze|paper|rows|segments WORKERS FILE..."
+            );
             std::process::exit(2);
         }
     };
@@ -59,12 +68,9 @@ fn decode(inputs: &[PathBuf], mut each: impl FnMut(&[Segment])) -> u64 {
     counters.value(Counter::PacketsRead)
 }
 
-fn run(inputs: Vec<PathBuf>, workers: usize) -> u64 {
+fn run(inputs: Vec<PathBuf>, workers: usize, refined: bool) -> u64 {
     let source = Source { inputs, workers, ..Source::default() };
-    let mut stream = analyze(source, Options::default()).unwrap_or_else(|error| {
-        eprintln!("{error}");
-        std::process::exit(error.exit_code());
-    });
+    let mut stream = begin(source, Options { refined, ..Options::default() });
     let mut rows = 0;
     for item in &mut stream {
         match item {
@@ -74,6 +80,51 @@ fn run(inputs: Vec<PathBuf>, workers: usize) -> u64 {
     }
     eprintln!("{rows} rows");
     stream.progress().packets
+}
+
+fn begin(source: Source, options: Options) -> Stream {
+    analyze(source, options).unwrap_or_else(|error| {
+        eprintln!("{error}");
+        std::process::exit(error.exit_code());
+    })
+}
+
+/// Prints all rows, `column=value` with tabs between.
+fn print_rows(inputs: Vec<PathBuf>, workers: usize, segments: bool) {
+    let tables = Table::ALL.into_iter().filter(|&table| segments || table != Table::Segments);
+    let tables: Vec<Table> = tables.collect();
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut say = |line: String| writeln!(out, "{line}").expect("standard output is open");
+    for input in inputs {
+        say(format!("== {}", input.display()));
+        let options = Options { tables: tables.clone(), compat_seed: true, ..Options::default() };
+        for item in begin(Source { inputs: vec![input], workers, ..Source::default() }, options) {
+            match item {
+                Ok((table, batch)) => (0..batch.num_rows()).for_each(|row| {
+                    say(format!("{}{}", table.name(), cells(&batch.slice(row, 1))));
+                }),
+                Err(error) => say(error.to_string()),
+            }
+        }
+    }
+}
+
+/// The cells of a batch with one row.
+fn cells(row: &RecordBatch) -> String {
+    let cell = |array: &ArrayRef| match array.is_null(0) {
+        true => "NULL".to_owned(),
+        // Type, bracket, value, comma, bracket.
+        false => format!("{array:?}")
+            .lines()
+            .nth(2)
+            .unwrap_or_default()
+            .trim()
+            .trim_end_matches(',')
+            .into(),
+    };
+    let schema = row.schema();
+    let columns = schema.fields().iter().zip(row.columns());
+    columns.map(|(field, array)| format!("\t{}={}", field.name(), cell(array))).collect()
 }
 
 /// CPU time and memory from /proc, as the kernel accounts them to this process.

@@ -32,6 +32,9 @@ pub struct Capture {
     pub promiscuous: bool,
     /// Bytes of each ring, in memory that is not swapped.
     pub ring_bytes: usize,
+    /// Whether the card is to take the packets' times, where the kernel does otherwise. It takes
+    /// CAP_NET_ADMIN, and stays so on the card.
+    pub hardware_times: bool,
     /// Whether to give up every capability once the sockets are open.
     pub drop_privileges: bool,
 }
@@ -46,6 +49,7 @@ impl Default for Capture {
             snaplen: 256,
             promiscuous: true,
             ring_bytes: 64 << 20,
+            hardware_times: false,
             drop_privileges: false,
         }
     }
@@ -66,6 +70,12 @@ struct Tap {
     /// The next frame of the block at hand, and since when it is at hand.
     open: Option<(Cursor, Instant)>,
     gone: bool,
+    /// Frames whose time was taken by the card, and by the kernel, that were not yet reported.
+    stamped: [u64; 2],
+    /// Whether the card took the time of the last one.
+    by_card: bool,
+    /// Frames that were not yet reported whose tag hides them from the fan-out, where it matters.
+    hidden: Option<u64>,
 }
 
 impl Member {
@@ -107,6 +117,23 @@ impl Member {
     /// Packets that the kernel had to drop since the last call.
     pub fn drops(&self) -> u64 {
         self.taps.iter().map(|tap| tap.ring.socket().drops().unwrap_or(0)).sum()
+    }
+
+    /// Frames since the last call whose time was taken by the card, and by the kernel.
+    pub fn stamped(&mut self) -> (u64, u64) {
+        let taken = self.taps.iter_mut().map(|tap| std::mem::take(&mut tap.stamped));
+        taken.fold((0, 0), |(card, kernel), [c, k]| (card + c, kernel + k))
+    }
+
+    /// Frames since the last call that may have come to the wrong worker.
+    pub fn hidden(&mut self) -> u64 {
+        let hidden = self.taps.iter_mut().filter_map(|tap| tap.hidden.as_mut());
+        hidden.map(std::mem::take).sum()
+    }
+
+    /// Whether the card takes the times of the frames that come.
+    pub fn stamped_by_card(&self) -> bool {
+        self.taps.iter().any(|tap| tap.by_card)
     }
 
     /// Interfaces that are no longer there, each told once, and whether any is left.
@@ -168,6 +195,11 @@ impl Tap {
                 self.open = Some((cursor, since));
                 return true;
             }
+            self.by_card = frame.by_card;
+            if let (true, Some(hidden)) = (frame.tag_hidden, &mut self.hidden) {
+                *hidden += 1;
+            }
+            self.stamped[usize::from(!frame.by_card)] += 1;
             each(&frame.record(self.linktype, space));
             cursor.pass(&frame);
         }

@@ -19,5 +19,5 @@ pub use capture::{Capture, Fanout};
 pub use emulate::duplicate;
 pub use error::Error;
 pub use files::read_frames;
-pub use progress::Progress;
+pub use progress::{Progress, Standing};
 pub use stream::{Handle, Source, Stream, analyze, monitor};

@@ -1,6 +1,9 @@
 //! How far a run is, for whoever watches it from another thread.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+use tcpwhy_core::counter::Counters;
 use tcpwhy_core::units::Nanos;
 
 /// How far a run is.
@@ -20,16 +23,29 @@ pub struct Progress {
     pub rows_dropped: u64,
 }
 
+/// What the workers of a live run last said about themselves.
+#[derive(Clone, Debug, Default)]
+pub struct Standing {
+    /// Flows that are followed.
+    pub flows: u64,
+    /// What was counted so far.
+    pub counters: Counters,
+}
+
 /// What the threads of a run share.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     stop: AtomicBool,
+    abandoned: AtomicBool,
     bytes_read: AtomicU64,
     bytes_total: AtomicU64,
     packets: AtomicU64,
     last_ts: AtomicI64,
     kernel_drops: AtomicU64,
     rows_dropped: AtomicU64,
+    rows_waiting: AtomicU64,
+    /// By worker.
+    standing: Mutex<Vec<Standing>>,
 }
 
 /// Value of `bytes_total` when it is not known.
@@ -62,6 +78,15 @@ impl Shared {
         self.stop.load(Relaxed)
     }
 
+    /// Nobody takes rows any more.
+    pub fn abandon(&self) {
+        self.abandoned.store(true, Relaxed);
+    }
+
+    pub fn abandoned(&self) -> bool {
+        self.abandoned.load(Relaxed)
+    }
+
     pub fn add_bytes(&self, n: u64) {
         self.bytes_read.fetch_add(n, Relaxed);
     }
@@ -78,6 +103,42 @@ impl Shared {
 
     pub fn add_rows_dropped(&self, n: u64) {
         self.rows_dropped.fetch_add(n, Relaxed);
+    }
+
+    /// Makes room for rows that wait for who takes them, if no more than `most` then wait, or no
+    /// others.
+    pub fn add_rows_waiting(&self, n: u64, most: u64) -> bool {
+        let waiting = self.rows_waiting.fetch_add(n, Relaxed) + n;
+        let fits = waiting <= most || waiting == n;
+        if !fits {
+            self.take_rows_waiting(n);
+        }
+        fits
+    }
+
+    /// Rows were taken.
+    pub fn take_rows_waiting(&self, n: u64) {
+        self.rows_waiting.fetch_sub(n, Relaxed);
+    }
+
+    /// Notes what a worker says about itself.
+    pub fn stand(&self, worker: usize, standing: Standing) {
+        let mut all = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() <= worker {
+            all.resize_with(worker + 1, Standing::default);
+        }
+        all[worker] = standing;
+    }
+
+    /// What all workers say together.
+    pub fn standing(&self) -> Standing {
+        let all = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sum = Standing::default();
+        for one in all.iter() {
+            sum.flows += one.flows;
+            sum.counters.merge(&one.counters);
+        }
+        sum
     }
 
     pub fn set_frames(&self, packets: u64, last_ts: Nanos) {

@@ -5,6 +5,7 @@ mod live;
 mod paced;
 mod parallel;
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +23,7 @@ use crate::files::Inputs;
 use crate::filter::Filter;
 use crate::input::STDIN;
 use crate::intake::Intake;
-use crate::progress::{Progress, Shared};
+use crate::progress::{Progress, Shared, Standing};
 
 /// What to read.
 #[derive(Clone, Debug, Default)]
@@ -67,6 +68,7 @@ pub fn analyze(source: Source, options: Options) -> Result<Stream, Error> {
             "no input: name at least one capture, or - for a pipe".to_owned(),
         ));
     }
+    let options = Options { hash_seed: secret(), ..options };
     let shared = Arc::new(Shared::new(total_bytes(&source.inputs)));
     let inputs = Inputs::open(&source.inputs, shared.clone());
     let filter = source.filter.map(|expression| Filter::new(expression, inputs.linktypes()));
@@ -88,6 +90,7 @@ pub fn monitor(capture: &Capture, options: &Options) -> Result<Stream, Error> {
     if capture.interfaces.is_empty() {
         return Err(Error::Usage("no interface given: `ip link` lists them".to_owned()));
     }
+    let options = &Options { hash_seed: secret(), ..options.clone() };
     let shared = Arc::new(Shared::new(None));
     let workers = worker_count(capture.workers);
     let (members, filter) = capture::open(capture, workers)?;
@@ -117,6 +120,11 @@ impl Handle {
     /// How far the run is.
     pub fn progress(&self) -> Progress {
         self.0.progress()
+    }
+
+    /// What the workers of a live run last said about themselves, every few seconds.
+    pub fn standing(&self) -> Standing {
+        self.0.standing()
     }
 
     /// Stops reading; the rows of everything read so far still come.
@@ -215,6 +223,11 @@ fn counter_batch(counters: &Counters) -> Option<RecordBatch> {
         rows.push(CounterRow { name: counter.name(), value });
     }
     rows.take()
+}
+
+/// A number that nobody outside can know: the standard library asks the operating system for it.
+fn secret() -> u64 {
+    RandomState::new().build_hasher().finish()
 }
 
 fn worker_count(wanted: usize) -> usize {

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{self, JoinHandle};
+use tcpwhy_core::flow::class::Timeouts;
 use tcpwhy_core::pipeline::Options;
 use tcpwhy_core::units::Nanos;
 use tcpwhy_io::{Capture, Fanout, Handle, Source, stream};
@@ -48,6 +49,13 @@ impl Stream {
         (progress.kernel_drops, progress.rows_dropped)
     }
 
+    /// How the workers of a live run stand: flows that are followed, counters.
+    fn standing(&self) -> (u64, Vec<(&'static str, u64)>) {
+        let standing = self.handle.standing();
+        let counters = standing.counters.iter().map(|(counter, value)| (counter.name(), value));
+        (standing.flows, counters.collect())
+    }
+
     /// Ends the run early; the rows found so far still come.
     fn stop(&self) {
         self.handle.stop();
@@ -85,8 +93,8 @@ impl Drop for Stream {
 /// Starts the analysis of captures. Times are in nanoseconds.
 #[pyfunction]
 #[pyo3(signature = (
-    inputs, *, tables, interval_ns=None, idle_timeout_ns=None, min_packets=None, filter=None,
-    flow=None, frame=None, workers=None, compat_seed=false, pace=None,
+    inputs, *, tables, interval_ns=None, timeouts_ns=(None, None, None), min_packets=None,
+    filter=None, flow=None, frame=None, workers=None, compat_seed=false, pace=None, max_flows=None,
 ))]
 #[expect(clippy::too_many_arguments, reason = "they are the keyword arguments of Python")]
 pub fn analyze(
@@ -94,7 +102,7 @@ pub fn analyze(
     inputs: Vec<PathBuf>,
     tables: Vec<String>,
     interval_ns: Option<i64>,
-    idle_timeout_ns: Option<i64>,
+    timeouts_ns: Silences,
     min_packets: Option<u64>,
     filter: Option<String>,
     flow: Option<String>,
@@ -102,9 +110,11 @@ pub fn analyze(
     workers: Option<usize>,
     compat_seed: bool,
     pace: Option<f64>,
+    max_flows: Option<usize>,
 ) -> PyResult<Stream> {
-    let options = options(&tables, interval_ns, idle_timeout_ns, min_packets)?;
-    let options = Options { flow, frame, compat_seed, ..options };
+    let options = options(&tables, interval_ns, timeouts_ns, min_packets)?;
+    let max_flows = max_flows.unwrap_or(options.max_flows);
+    let options = Options { flow, frame, compat_seed, max_flows, ..options };
     let source = Source { inputs, filter, workers: workers.unwrap_or(0), pace };
     let stream = py.detach(|| stream::analyze(source, options)).map_err(|e| exception(&e))?;
     Ok(Stream::of(stream))
@@ -113,9 +123,9 @@ pub fn analyze(
 /// Starts the analysis of live links. Times are in nanoseconds.
 #[pyfunction]
 #[pyo3(signature = (
-    interfaces, *, tables, interval_ns=None, idle_timeout_ns=None, min_packets=None, filter=None,
-    flow=None, workers=None, compat_seed=false, fanout="hash", snaplen=None, promiscuous=true,
-    ring_bytes=None, max_flows=None, drop_privileges=false,
+    interfaces, *, tables, interval_ns=None, timeouts_ns=(None, None, None), min_packets=None,
+    filter=None, flow=None, workers=None, compat_seed=false, fanout="hash", snaplen=None,
+    promiscuous=true, ring_bytes=None, max_flows=None, hardware_times=false, drop_privileges=false,
 ))]
 #[expect(clippy::too_many_arguments, reason = "they are the keyword arguments of Python")]
 pub fn monitor(
@@ -123,7 +133,7 @@ pub fn monitor(
     interfaces: Vec<String>,
     tables: Vec<String>,
     interval_ns: Option<i64>,
-    idle_timeout_ns: Option<i64>,
+    timeouts_ns: Silences,
     min_packets: Option<u64>,
     filter: Option<String>,
     flow: Option<String>,
@@ -134,9 +144,10 @@ pub fn monitor(
     promiscuous: bool,
     ring_bytes: Option<usize>,
     max_flows: Option<usize>,
+    hardware_times: bool,
     drop_privileges: bool,
 ) -> PyResult<Stream> {
-    let options = options(&tables, interval_ns, idle_timeout_ns, min_packets)?;
+    let options = options(&tables, interval_ns, timeouts_ns, min_packets)?;
     let max_flows = max_flows.unwrap_or(options.max_flows);
     let options = Options { flow, compat_seed, max_flows, ..options };
     let default = Capture::default();
@@ -149,24 +160,34 @@ pub fn monitor(
         snaplen: snaplen.unwrap_or(default.snaplen),
         promiscuous,
         ring_bytes: ring_bytes.unwrap_or(default.ring_bytes),
+        hardware_times,
         drop_privileges,
     };
     let stream = py.detach(|| stream::monitor(&capture, &options)).map_err(|e| exception(&e))?;
     Ok(Stream::of(stream))
 }
 
+/// After how much silence flows end: any, one that is half open, one that is closed.
+type Silences = (Option<i64>, Option<i64>, Option<i64>);
+
 /// The options that both have.
 fn options(
     tables: &[String],
     interval_ns: Option<i64>,
-    idle_timeout_ns: Option<i64>,
+    timeouts_ns: Silences,
     min_packets: Option<u64>,
 ) -> PyResult<Options> {
     let default = Options::default();
+    let (idle, half_open, closed) = timeouts_ns;
+    let timeouts = Timeouts {
+        idle: idle.map_or(default.timeouts.idle, Nanos),
+        half_open: half_open.map_or(default.timeouts.half_open, Nanos),
+        closed: closed.map_or(default.timeouts.closed, Nanos),
+    };
     Ok(Options {
         tables: tables.iter().map(|name| table(name)).collect::<PyResult<_>>()?,
         interval: interval_ns.map_or(default.interval, Nanos),
-        idle_timeout: idle_timeout_ns.map_or(default.idle_timeout, Nanos),
+        timeouts,
         min_packets: min_packets.unwrap_or(default.min_packets),
         ..default
     })

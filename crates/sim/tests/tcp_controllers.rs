@@ -293,3 +293,27 @@ fn controllers_follow_a_change_of_bandwidth() {
     println!("{table}");
     golden::check("bandwidth_changes", &table);
 }
+
+/// One recovery follows another while sacked data are outstanding: FlightSize, which includes them,
+/// is then larger than cwnd, and a loss must lower the window all the same (RFC 5681 section 3.1).
+#[test]
+fn a_loss_never_raises_the_window() {
+    for (controller, factor) in [("reno", 0.5), ("newreno", 0.5), ("cubic", 0.7)] {
+        let mut pipe = Pipe::new(20_000_000, Nanos::from_millis(20), 100);
+        pipe.loss = 0.1;
+        let mut net = single(&config(controller), pipe);
+        let (mut cwnd, mut ssthresh, mut losses) = (0, None, 0);
+        net.run(Nanos::from_millis(60_000), |net| {
+            let now = net.flows[0].client.snapshot(net.now);
+            if now.ssthresh_bytes != ssthresh && now.phase.name() == "recovery" {
+                let bound = (cwnd as f64 * factor).max(2.0 * MSS as f64);
+                let after = now.ssthresh_bytes.unwrap() as f64;
+                assert!(after <= bound, "{controller}: {after} after a window of {cwnd} bytes");
+                losses += 1;
+            }
+            (cwnd, ssthresh) = (now.cwnd_bytes, now.ssthresh_bytes);
+            false
+        });
+        assert!(losses > 20, "{controller}: {losses} losses");
+    }
+}

@@ -4,7 +4,9 @@ One TCP connection carries it: a cookie, then one byte for each state, then text
 length in front. The data connections go to the same port and begin with the same cookie.
 """
 
+import contextlib
 import json
+import os
 import secrets
 import socket
 import struct
@@ -18,6 +20,8 @@ COOKIE_BYTES = 37
 _COOKIE_LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 _TEXT_BYTES_MAX = 16 << 20
 """More than any results; a length beyond is no iperf3."""
+_SETTING_FAILED = 134
+"""`IESETCONGESTION` of iperf3's iperf_api.h: the option that fails without privilege."""
 
 
 class State(IntEnum):
@@ -63,12 +67,17 @@ class Control:
             raise ProtocolError("the server is busy with another test: try again later")
         if state is State.SERVER_ERROR:
             ours, system = struct.unpack("!II", receive_exactly(self.socket, 8))
-            raise ProtocolError(
-                f"the server gave up: error {ours} of iperf3, {system} of its system"
-            )
+            why = f"{os.strerror(system)}, " if system else ""
+            raise ProtocolError(f"the server gave up: {why}error {ours} of iperf3")
         if state is State.SERVER_TERMINATE:
             raise ProtocolError("the server was ended")
         return state
+
+    def give_up(self, number: int) -> None:
+        """Say that this server cannot serve the test, with the number of the system's error."""
+        with contextlib.suppress(OSError):
+            self.send_state(State.SERVER_ERROR)
+            self.socket.sendall(struct.pack("!II", _SETTING_FAILED, number))
 
     def expect(self, *wanted: State) -> State:
         """Await one of these states."""

@@ -61,8 +61,12 @@ class Server:
         streams: list[Stream] = []
         try:
             # What must hold from the SYN on is set on the listening socket.
-            self._listen_with(parameters.options)
             try:
+                try:
+                    self._listen_with(parameters.options)
+                except OSError as error:
+                    control.give_up(error.errno or 0)
+                    raise
                 control.send_state(State.CREATE_STREAMS)
                 streams = self._accept(cookie, parameters)
             finally:

@@ -9,6 +9,7 @@ import termios
 import threading
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tcpwhy import tcpinfo
@@ -35,7 +36,7 @@ class Options:
         """Set them; before the connection is opened, so that they hold from its SYN on."""
         tcp, base = socket.IPPROTO_TCP, socket.SOL_SOCKET
         if self.controller:
-            connection.setsockopt(tcp, socket.TCP_CONGESTION, self.controller.encode())
+            _set_controller(connection, self.controller)
         if self.sndbuf_bytes:
             connection.setsockopt(base, socket.SO_SNDBUF, self.sndbuf_bytes)
         if self.rcvbuf_bytes:
@@ -50,7 +51,8 @@ class Options:
             connection.setsockopt(base, SO_MAX_PACING_RATE, rate)
         if self.mss:
             connection.setsockopt(tcp, socket.TCP_MAXSEG, self.mss)
-        if self.nodelay:
+        # Else what Nagle's algorithm keeps back lets writes pass the buffer by (docs/lab.md).
+        if self.nodelay or self.sndbuf_bytes:
             connection.setsockopt(tcp, socket.TCP_NODELAY, 1)
 
 
@@ -178,6 +180,17 @@ def sample(connection: socket.socket, at_s: float, controller: str) -> dict[str,
         **tcpinfo.decode(raw),
         "raw": raw,
     }
+
+
+def _set_controller(connection: socket.socket, name: str) -> None:
+    try:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+    except PermissionError as error:
+        # tcp(7): without CAP_NET_ADMIN only some controllers may be chosen.
+        sysctl = "tcp_allowed_congestion_control"
+        allowed = Path(f"/proc/sys/net/ipv4/{sysctl}").read_text(encoding="ascii").strip()
+        text = f"not without root: {name}; allowed are {allowed} (sysctl net.ipv4.{sysctl})"
+        raise PermissionError(error.errno, text) from error
 
 
 def controller_of(connection: socket.socket) -> str:

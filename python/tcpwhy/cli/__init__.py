@@ -15,7 +15,7 @@ import click
 from tcpwhy._core import TcpwhyError, __version__
 
 INTERRUPTED = 130
-"""Exit code after Ctrl-C or SIGTERM: everything finished so far is written."""
+"""Exit code after Ctrl-C, SIGTERM or SIGHUP: everything finished so far is written."""
 
 
 class ReaderGoneError(Exception):
@@ -58,6 +58,9 @@ def tcpwhy() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line, and exit with the code of the contract."""
+    from tcpwhy.cli._stopping import interrupt
+
+    came = interrupt()
     try:
         code = tcpwhy.main(arguments, prog_name="tcpwhy", standalone_mode=False) or 0
         sys.stdout.flush()
@@ -78,6 +81,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         where = f"{error.filename}: " if error.filename else ""
         code = _complain(f"{where}{error.strerror or error}", 1)
         _give_up_output()
+    except RuntimeError:
+        # What DuckDB makes of an interruption.
+        if not came:
+            raise
+        code = INTERRUPTED
     sys.exit(code)
 
 

@@ -55,6 +55,16 @@ _ANALYSIS = (
         help="A flow without a packet for this long has ended.  [default: 180s]",
     ),
     click.option(
+        "--half-open-timeout",
+        type=DURATION,
+        help="The same for one of which only SYNs were seen.  [default: 60s]",
+    ),
+    click.option(
+        "--closed-timeout",
+        type=DURATION,
+        help="The same for one that was closed or reset.  [default: 10s]",
+    ),
+    click.option(
         "--min-packets",
         type=click.IntRange(min=1),
         help="Data packets below which capacity-based scores are not computed.  [default: 300]",

@@ -1,20 +1,24 @@
 """`tcpwhy analyze`: captures in, verdicts out."""
 
-import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+import threading
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from types import FrameType
+from typing import Any
 
 import click
 
 from tcpwhy._core import UsageError
 from tcpwhy.analysis import TABLES, Result, analyze
-from tcpwhy.cli import INTERRUPTED
+from tcpwhy.cli import INTERRUPTED, _view
 from tcpwhy.cli._options import DURATION, FORMAT, OUTPUT, analysis
 from tcpwhy.cli._progress import progress_of
+from tcpwhy.cli._stopping import stopping
+from tcpwhy.delivery import Delivery
+from tcpwhy.live import INTERVAL_NS
 from tcpwhy.sinks import Sink, open_sink
+from tcpwhy.units import nanoseconds
 
 
 @click.command("analyze")
@@ -32,17 +36,24 @@ from tcpwhy.sinks import Sink, open_sink
 @analysis
 @click.option("--workers", type=click.IntRange(min=1), help="Threads.  [default: all cores]")
 @click.option(
+    "--max-flows",
+    type=click.IntRange(min=1),
+    help="Flows that a worker holds at the same time.  [default: 10000000]",
+)
+@click.option(
     "--pace",
     type=click.FloatRange(min=0, min_open=True),
     metavar="FACTOR",
     help="Read as fast as the packets came, times this: a rehearsal of a live run.",
 )
+@_view.OPTION
 def command(
     captures: tuple[str, ...],
     tables: tuple[str, ...],
     format: str | None,
     outputs: tuple[str, ...],
-    **options: object,
+    tui: bool,
+    **options: Any,
 ) -> int:
     """Say what limits each TCP connection of a capture.
 
@@ -53,14 +64,16 @@ def command(
     # A misspelt name must not cost the results of an earlier run.
     if not any(_may_be_read(capture) for capture in captures):
         targets = ()
+    if tui:
+        return _rehearse(captures, tables, format, outputs, options)
     with ExitStack() as stack:
         sinks = [open_sink(target, format=format, tables=tables or None) for target in targets]
         wanted = dict.fromkeys(table for sink in sinks for table in sink.tables)
         table = wanted or ["counters"]
-        result = analyze(captures, table=table, **options)  # type: ignore[arg-type]
+        result = analyze(captures, table=table, **options)
         for sink in sinks:
             stack.callback(sink.close)
-        interrupted = stack.enter_context(stopped_by_signals(result))
+        interrupted = stack.enter_context(stopping(result.stop))
         shown = not (sys.stdout.isatty() and "-" in targets and format in ("csv", "jsonl"))
         with progress_of(result, shown=shown):
             found = _pour(result, sinks)
@@ -75,26 +88,33 @@ def command(
     return 0
 
 
-@contextmanager
-def stopped_by_signals(result: Result) -> Iterator[list[int]]:
-    """Let the first SIGINT or SIGTERM end the run in order, and the second at once.
-
-    The list given has the signals that came.
-    """
-    came: list[int] = []
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        came.append(number)
-        if len(came) > 1:
-            raise KeyboardInterrupt
-        result.stop()
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield came
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+def _rehearse(
+    captures: Sequence[str],
+    tables: Sequence[str],
+    format: str | None,
+    outputs: Sequence[str],
+    options: dict[str, Any],
+) -> int:
+    """Show a paced run on the terminal, as if it were a link."""
+    if options["pace"] is None:
+        raise UsageError("--tui shows a run while it lasts: give it a --pace, such as 1.0")
+    _view.check(outputs, format, tables)
+    targets = outputs or ("-",)
+    sinks = [open_sink(target, format=format, tables=tables or None) for target in targets]
+    wanted = dict.fromkeys((*_view.TABLES, *(table for sink in sinks for table in sink.tables)))
+    result = analyze(captures, table=wanted, **options)
+    view = _view.View(nanoseconds(options["interval"] or INTERVAL_NS))
+    named = zip(targets, sinks, strict=True)
+    deliveries = [Delivery(name, sink, say=view.say) for name, sink in named]
+    ended = threading.Event()
+    with stopping(ended.set) as came:
+        view.run(", ".join(Path(name).name for name in captures), result, deliveries, ended)
+    for delivery in deliveries:
+        delivery.close()
+    for error in result.damage:
+        click.echo(f"tcpwhy: {error}", err=True)
+    code = result.damage[0].exit_code if result.damage else 0
+    return INTERRUPTED if came else code
 
 
 def _pour(result: Result, sinks: Sequence[Sink]) -> set[str]:

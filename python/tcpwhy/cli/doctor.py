@@ -4,14 +4,14 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 
 from tcpwhy._core import __version__
-from tcpwhy.terminal import Style
+from tcpwhy.terminal import Style, shorten
 
 
 class Finding(NamedTuple):
@@ -24,11 +24,16 @@ class Finding(NamedTuple):
 
 
 @click.command("doctor")
+@click.argument("interfaces", nargs=-1, metavar="[IFACE]...")
 @click.option("--format", type=click.Choice(["table", "jsonl"]), default="table", show_default=True)
-def command(format: str) -> None:
-    """Say what this machine can do: versions, processors, libraries, capabilities."""
+def command(interfaces: tuple[str, ...], format: str) -> None:
+    """Say what this machine can do, and what to do about what it cannot.
+
+    Versions, processors, libraries, capabilities, and network cards: offloads that merge packets,
+    queues, rings, the receive hash, processors, timestamps. IFACE looks at that interface alone.
+    """
     style = Style.of(sys.stdout)
-    findings = list(examine())
+    findings = list(network(interfaces) if interfaces else examine())
     if format == "jsonl":
         import json
 
@@ -51,6 +56,7 @@ def examine() -> Iterator[Finding]:
     yield Finding("processors", f"{usable} usable of {os.cpu_count()}")
     yield libpcap()
     yield from capabilities()
+    yield from network(())
     yield from lab()
     yield from extras()
 
@@ -88,6 +94,23 @@ def capabilities() -> Iterator[Finding]:
             python = Path(sys.executable).resolve()
             remedy = f"run as root, or: setcap {name}=ep {python} (analyze and query need none)"
             yield Finding(name, f"not held: no {purpose}", remedy)
+
+
+def network(names: Sequence[str]) -> Iterator[Finding]:
+    """Look at interfaces: those named, or all that have a device behind them."""
+    from tcpwhy import ethtool, nic
+
+    if not names:
+        every = [name for name in ethtool.names() if name != "lo"]
+        names = [name for name in every if Path("/sys/class/net", name, "device").exists()]
+        others = [name for name in every if name not in names]
+        if others:
+            listed = shorten(", ".join(others), 60)
+            yield Finding("other interfaces", f"{listed}: tcpwhy doctor NAME looks at one")
+    for name in names:
+        device = ethtool.read(name)
+        yield Finding(name, f"driver {device.driver}")
+        yield from (Finding(*advice) for advice in nic.advise(device))
 
 
 def lab() -> Iterator[Finding]:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from tcpwhy._core import TcpwhyError
+from tcpwhy.cli import INTERRUPTED
 from tcpwhy.terminal import Style, grid, width
 
 if TYPE_CHECKING:
     from tcpwhy.lab.check import Scores
+    from tcpwhy.lab.numbers import Comparison
     from tcpwhy.lab.run import Run
     from tcpwhy.lab.scenario import Scenario
 
@@ -66,17 +68,29 @@ _attempts = click.option(
 )
 
 
+_emulator = click.option(
+    "--emulator",
+    type=click.Choice(["tcpwhy", "kernel"]),
+    default="tcpwhy",
+    show_default=True,
+    help="Who makes the path: the simulator's elements in real time, or netem, tbf and others of "
+    "the kernel. What the kernel lacks is an error.",
+)
+
+
 @command.command("run")
 @_names
 @_output
 @_attempts
-def run_(names: tuple[str, ...], output: Path, attempts: int) -> int:
+@_emulator
+def run_(names: tuple[str, ...], output: Path, attempts: int, emulator: str) -> int:
     """Run scenarios; each run leaves captures, samples of TCP_INFO, a log of drops, and facts.
 
     NAME is a scenario of `tcpwhy lab list`, a file, or `all`. A run counts only when the machine
     kept time and the intended limit really bound; else it is repeated.
     """
-    failed = [one.name for one in _chosen(names) if _run(one, output, attempts) is None]
+    chosen = _chosen(names)
+    failed = [one.name for one in chosen if _run(one, output, attempts, emulator) is None]
     return _verdict(failed)
 
 
@@ -84,6 +98,7 @@ def run_(names: tuple[str, ...], output: Path, attempts: int) -> int:
 @_names
 @_output
 @_attempts
+@_emulator
 @click.option("--again/--no-again", default=True, help="Run anew, or use the runs that are there.")
 @click.option(
     "--min-share",
@@ -97,6 +112,7 @@ def check_(
     names: tuple[str, ...],
     output: Path,
     attempts: int,
+    emulator: str,
     again: bool,
     min_share: float,
     format: str,
@@ -105,28 +121,35 @@ def check_(
     from tcpwhy.lab import check
 
     total: Scores = {}
+    numbers: list[Comparison] = []
     failed = []
-    for one in _chosen(names):
-        run = _run(one, output, attempts) if again else check.load(output / one.name, one)
-        if run is None:
-            failed.append(one.name)
-            continue
-        scores, comparisons = check.check(run)
-        for key, score in scores.items():
-            sum_ = total.setdefault(key, check.Score())
-            sum_.right += score.right
-            sum_.all += score.all
-        _show(one, scores, format)
-        if format == "jsonl":
-            for item in comparisons:
-                click.echo(json.dumps({"scenario": one.name, **vars(item)}))
-    _summary(total, format)
+    interrupted = False
+    try:
+        for one in _chosen(names):
+            folder = output / one.name
+            run = _run(one, output, attempts, emulator) if again else check.load(folder, one)
+            if run is None:
+                failed.append(one.name)
+                continue
+            scores, comparisons = check.check(run)
+            for key, score in scores.items():
+                sum_ = total.setdefault(key, check.Score())
+                sum_.right += score.right
+                sum_.all += score.all
+            numbers += comparisons
+            _show(one, scores, format)
+            _show_numbers(one, comparisons, format)
+    except KeyboardInterrupt:
+        # What was finished still makes a table.
+        interrupted = True
+    _summary(total, numbers, format)
     low = [
         f"{point} {table}"
         for (point, table, column), score in total.items()
         if column == "limitation" and (score.share or 0) < min_share
     ]
-    return _verdict(failed + low)
+    verdict = _verdict(failed + low)
+    return INTERRUPTED if interrupted else verdict
 
 
 def _chosen(names: Sequence[str]) -> Iterator["Scenario"]:
@@ -143,7 +166,7 @@ def _chosen(names: Sequence[str]) -> Iterator["Scenario"]:
             yield one
 
 
-def _run(one: "Scenario", output: Path, attempts: int) -> "Run | None":
+def _run(one: "Scenario", output: Path, attempts: int, emulator: str) -> "Run | None":
     """Run until a run counts."""
     from tcpwhy.lab.run import run
     from tcpwhy.lab.verify import verify
@@ -151,7 +174,7 @@ def _run(one: "Scenario", output: Path, attempts: int) -> "Run | None":
     style = Style.of(sys.stderr)
     for attempt in range(1, attempts + 1):
         try:
-            done = run(one, output / one.name)
+            done = run(one, output / one.name, emulator=emulator)
         except TcpwhyError as error:
             if error.exit_code != 1:
                 raise
@@ -189,15 +212,51 @@ def _show(one: "Scenario", scores: "Scores", format: str) -> None:
             click.echo(f"{one.name}: {point} {table} {column}: {score.right}/{score.all}, {wrong}")
 
 
-def _summary(total: "Scores", format: str) -> None:
-    rows = [
+def _show_numbers(one: "Scenario", comparisons: "Sequence[Comparison]", format: str) -> None:
+    for item in comparisons:
+        if format == "jsonl":
+            row = {"scenario": one.name, **vars(item), "is_within": item.is_within}
+            click.echo(json.dumps(row))
+        elif item.is_within is False:
+            what = f"{one.name}: {item.point} flow {item.flow} {item.what}"
+            click.echo(f"{what}: {item.found:.4g}, true is {item.true:.4g}")
+
+
+def _summary(total: "Scores", numbers: "Sequence[Comparison]", format: str) -> None:
+    from tcpwhy.lab.numbers import summarize
+
+    summaries = list(summarize(numbers))
+    if format == "jsonl":
+        for (point, table, column), score in sorted(total.items()):
+            row = {"summary": table, "point": point, "column": column}
+            click.echo(json.dumps({**row, "right": score.right, "all": score.all}))
+        for summary in summaries:
+            click.echo(json.dumps({"summary": "numbers", **summary._asdict()}))
+        return
+    names = ("capture", "table", "column", "right", "of", "share")
+    scores = [
         (*key, score.right, score.all, f"{(score.share or 0) * 100:.1f} %")
         for key, score in sorted(total.items())
     ]
-    if format == "table":
-        names = ("capture", "table", "column", "right", "of", "share")
-        for line in grid(names, rows, width(sys.stdout)):
-            click.echo(line)
+    for line in grid(names, scores, width(sys.stdout)):
+        click.echo(line)
+    heads = ("capture", "number", "within", "of", "unsaid", "median error", "largest")
+    rows = [
+        (
+            *(s.point, s.what, s.within, s.said, s.unsaid),
+            *(_error(s.what, error) for error in (s.error_median, s.error_max)),
+        )
+        for s in summaries
+    ]
+    click.echo()
+    for line in grid(heads, rows, width(sys.stdout)):
+        click.echo(line)
+
+
+def _error(what: str, error: float | None) -> str:
+    """An error as text: in percentage points for shares of time, else in percent."""
+    unit = "points" if what.startswith("share_") else "%"
+    return "" if error is None else f"{error * 100:.1f} {unit}"
 
 
 def _verdict(failed: Sequence[str]) -> int:

@@ -1,26 +1,21 @@
 """`tcpwhy monitor`: a live link in, verdicts out while the connections last."""
 
-import signal
-import sys
 import threading
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import click
 
-from tcpwhy import store
+from tcpwhy import ethtool, store
+from tcpwhy.cli import INTERRUPTED, _view
 from tcpwhy.cli._options import DURATION, FORMAT, OUTPUT, analysis
-from tcpwhy.delivery import Delivery
-from tcpwhy.live import FANOUTS, TABLES, Monitor, monitor
+from tcpwhy.cli._status import status_line, warnings
+from tcpwhy.cli._stopping import stopping
+from tcpwhy.delivery import Delivery, pour
+from tcpwhy.live import FANOUTS, INTERVAL_NS, TABLES, TIMESTAMPS, Monitor, monitor
 from tcpwhy.sinks import open_sink
 from tcpwhy.units import nanoseconds, quantity
-
-_FLUSH_S = 3.0
-"""A store is given what waits this often: so much is lost with the machine."""
-_STATUS_S = 1.0
 
 
 @click.command("monitor")
@@ -48,9 +43,8 @@ _STATUS_S = 1.0
 @click.option(
     "--fanout",
     type=click.Choice(FANOUTS),
-    default="hash",
-    show_default=True,
-    help="How workers share packets: the kernel's hash, a program, the card's queues.",
+    help="How workers share packets: the kernel's hash, a program, the card's queues."
+    "  [default: hash, or cbpf where the hash would part connections]",
 )
 @click.option(
     "--snaplen",
@@ -67,6 +61,13 @@ _STATUS_S = 1.0
     default=True,
     help="Also packets to other hosts.  [default: promiscuous]",
 )
+@click.option(
+    "--timestamps",
+    type=click.Choice(TIMESTAMPS),
+    default="kernel",
+    show_default=True,
+    help="Who takes packets' times: the kernel, or the card, which takes CAP_NET_ADMIN.",
+)
 @click.option("--duration", type=DURATION, help="End after this time.  [default: until stopped]")
 @click.option(
     "--keep", type=DURATION, help="Remove what a store has of days before that.  [default: all]"
@@ -77,6 +78,7 @@ _STATUS_S = 1.0
     help="Remove the oldest of a store that is larger, such as 20GB.  [default: all]",
 )
 @click.option("--status/--no-status", default=True, help="A line on standard error every second.")
+@_view.OPTION
 def command(
     interfaces: tuple[str, ...],
     tables: tuple[str, ...],
@@ -86,22 +88,26 @@ def command(
     keep: str | None,
     keep_size: str | None,
     status: bool,
-    **options: object,
+    tui: bool,
+    **options: Any,
 ) -> int:
     """Say what limits each TCP connection on a live link.
 
     It takes CAP_NET_RAW, which is given up with all others once the sockets are open. SIGINT,
-    SIGTERM and SIGHUP end it: open flows are written, and the exit code is 0.
+    SIGTERM and SIGHUP end it: open flows are written, and the exit code is 130.
     """
     targets = outputs or ("-",)
     wanted = list(tables) or list(TABLES)
+    if tui:
+        _view.check(outputs, format, tables)
+        wanted = list(dict.fromkeys((*wanted, *_view.TABLES)))
     bounds = {
         "keep_ns": nanoseconds(keep) if keep else None,
         "keep_bytes": int(quantity(keep_size, "bytes")) if keep_size else None,
     }
+    options["fanout"] = options["fanout"] or _fanout(interfaces)
     # First the sockets, then everything else without privileges.
-    chosen: dict[str, Any] = {"table": wanted, "drop_privileges": True} | options
-    result = monitor(interfaces, **chosen)
+    result = monitor(interfaces, table=wanted, drop_privileges=True, **options)
     try:
         sinks = [open_sink(target, format=format, tables=tables or None) for target in targets]
         for sink in sinks:
@@ -110,15 +116,39 @@ def command(
     except BaseException:
         result.stop()
         raise
+    step_ns = nanoseconds(options["interval"]) if options["interval"] else INTERVAL_NS
+    view = _view.View(step_ns) if tui else None
+    say = view.say if view else _say
     named = zip(targets, sinks, strict=True)
-    deliveries = [Delivery(name, sink, every_s=_FLUSH_S, say=_say) for name, sink in named]
-    _say(f"watching {', '.join(interfaces)}")
-    with _ended_by_signals(result, duration) as ended, _status(result, deliveries, shown=status):
-        for table, batch in result.batches():
-            for delivery in deliveries:
-                if table in delivery.tables:
-                    (delivery.put if ended.is_set() else delivery.offer)(table, batch)
-    return _account(result, deliveries)
+    deliveries = [Delivery(name, sink, say=say) for name, sink in named]
+    title = ", ".join(interfaces)
+    _say(f"watching {title}")
+    ended = threading.Event()
+
+    def end() -> None:
+        ended.set()
+        result.stop()
+
+    with ExitStack() as stack:
+        came = stack.enter_context(stopping(end))
+        stack.enter_context(_after(duration, end))
+        stack.enter_context(warnings(interfaces, result, say))
+        if view:
+            view.run(title, result, deliveries, ended)
+        else:
+            stack.enter_context(status_line(result, deliveries, shown=status))
+            pour(result.batches(), deliveries, ended)
+    code = _account(result, deliveries)
+    return INTERRUPTED if came else code
+
+
+def _fanout(interfaces: Sequence[str]) -> str:
+    """Choose how workers share packets: by the kernel's hash where it sees what it needs."""
+    hidden = [vlan for name in interfaces for vlan in ethtool.hides_tags(name)]
+    if not hidden:
+        return "hash"
+    _say(f"--fanout cbpf: the kernel's hash does not see into what {', '.join(hidden)} sends")
+    return "cbpf"
 
 
 def _account(result: Monitor, deliveries: Sequence[Delivery]) -> int:
@@ -136,63 +166,18 @@ def _account(result: Monitor, deliveries: Sequence[Delivery]) -> int:
 
 
 @contextmanager
-def _ended_by_signals(result: Monitor, duration: str | None) -> Iterator[threading.Event]:
-    """Let the first signal, or the end of the time, end the run in order, the second at once."""
-    ended = threading.Event()
-
-    def end() -> None:
-        ended.set()
-        result.stop()
-
-    def on_signal(number: int, frame: FrameType | None) -> None:
-        if ended.is_set():
-            raise KeyboardInterrupt
-        end()
-
-    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, on_signal) for number in signals}
-    timer = threading.Timer(nanoseconds(duration) / 1e9, end) if duration else None
-    if timer:
-        timer.daemon = True
-        timer.start()
-    try:
-        yield ended
-    finally:
-        if timer:
-            timer.cancel()
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextmanager
-def _status(result: Monitor, deliveries: Sequence[Delivery], *, shown: bool) -> Iterator[None]:
-    """Show every second what comes and what is lost; on a terminal always in the same line."""
-    if not (shown and sys.stderr.isatty()):
+def _after(duration: str | None, end: Callable[[], None]) -> Iterator[None]:
+    """End the run when its time is over."""
+    if duration is None:
         yield
         return
-    over = threading.Event()
-
-    def show() -> None:
-        before, then = 0, time.monotonic()
-        while not over.wait(_STATUS_S):
-            packets, now = result.progress().packets, time.monotonic()
-            lost = result.lost()
-            rows = lost.rows + sum(delivery.rows_lost for delivery in deliveries)
-            rate = (packets - before) / (now - then)
-            line = (
-                f"{packets:,} packets, {rate:,.0f}/s; lost {lost.packets:,} packets, {rows:,} rows"
-            )
-            print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
-            before, then = packets, now
-
-    thread = threading.Thread(target=show, daemon=True)
-    thread.start()
+    timer = threading.Timer(nanoseconds(duration) / 1e9, end)
+    timer.daemon = True
+    timer.start()
     try:
         yield
     finally:
-        over.set()
-        thread.join()
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        timer.cancel()
 
 
 def _say(message: str) -> None:

@@ -1,13 +1,10 @@
 """`tcpwhy simulate`: scenarios in virtual time."""
 
 import os
-import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import click
@@ -17,6 +14,7 @@ from tcpwhy.analysis import TABLES as ANALYSED
 from tcpwhy.cli import INTERRUPTED
 from tcpwhy.cli._options import DURATION, FORMAT
 from tcpwhy.cli._progress import bar
+from tcpwhy.cli._stopping import stopping
 from tcpwhy.simulation import TABLES, Simulation, scenarios, simulate
 from tcpwhy.sinks import Sink, open_sink
 from tcpwhy.terminal import grid, width
@@ -99,7 +97,7 @@ def command(
                 named = _named(target, path, several=len(paths) > 1)
                 sinks[-1].append(open_sink(named, format=format, tables=chosen))
         with (
-            _stopped_by_signals(runs) as stop,
+            stopping(lambda: _stop(runs)) as stop,
             bar(lambda: _progress(runs), unit="simulated s"),
             ThreadPoolExecutor(workers or os.cpu_count()) as pool,
         ):
@@ -153,26 +151,11 @@ def _pour(run: Simulation, sinks: Sequence[Sink]) -> None:
                 sink.write(table, batch)
 
 
+def _stop(runs: Sequence[Simulation]) -> None:
+    for run in runs:
+        run.stop()
+
+
 def _progress(runs: Sequence[Simulation]) -> tuple[float, float]:
     states = [run.progress() for run in runs]
     return sum(s.now_ns for s in states) / 1e9, sum(s.duration_ns for s in states) / 1e9
-
-
-@contextmanager
-def _stopped_by_signals(runs: Sequence[Simulation]) -> Iterator[list[int]]:
-    """Let the first SIGINT or SIGTERM end the runs in order, and the second at once."""
-    came: list[int] = []
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        came.append(number)
-        if len(came) > 1:
-            raise KeyboardInterrupt
-        for run in runs:
-            run.stop()
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield came
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -10,8 +10,8 @@ from tcpwhy._core import UsageError
 from tcpwhy.cli import INTERRUPTED
 from tcpwhy.cli._options import DURATION
 from tcpwhy.cli._progress import bar
+from tcpwhy.cli._stopping import stopping
 from tcpwhy.cli._study_mathis import mathis
-from tcpwhy.cli.analyze import stopped_by_signals
 from tcpwhy.sinks import formats, open_sink
 from tcpwhy.units import nanoseconds
 
@@ -118,7 +118,7 @@ def adaptivity_(
             workers=workers,
             **fixed,
         )
-        with stopped_by_signals(result) as came, bar(result.progress, unit="cases"):
+        with stopping(result.stop) as came, bar(result.progress, unit="cases"):
             result.rows()
         if len(numbers) > 1 and "-" in targets:
             click.echo(f"Figure {number}: {figure.title}")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tcpwhy.analysis import analyze
+from tcpwhy.lab.numbers import Comparison, compare, data_side
 from tcpwhy.lab.run import Run
 from tcpwhy.lab.scenario import Expect, Scenario
 
@@ -46,17 +47,6 @@ Scores = dict[tuple[str, str, str], Score]
 """By capture point (sender, middle, receiver), table and column."""
 
 
-@dataclass
-class Comparison:
-    """A number of the analysis beside the kernel's."""
-
-    point: str
-    flow: int
-    what: str
-    found: float | None
-    true: float | None
-
-
 def load(folder: Path, scenario: Scenario) -> Run:
     """Read a run back from its folder."""
     facts = json.loads((folder / "run.json").read_text(encoding="utf-8"))
@@ -78,6 +68,7 @@ def load(folder: Path, scenario: Scenario) -> Run:
         list(ends.values()),
         captures,
         facts["problems"],
+        facts.get("tcp_probe", {"failure": "the run is of an earlier version"}),
     )
 
 
@@ -90,11 +81,14 @@ def check(run: Run) -> tuple[Scores, list[Comparison]]:
         for point, capture in _points(run, flow.hosts):
             rows = tables.setdefault(capture, {})
             if not rows:
-                rows.update(_rows(run.captures[capture]))
+                rows.update(rows_of(run.captures[capture]))
             for expect in run.scenario.expect:
                 if expect.flow == flow.number:
                     _compare_verdicts(run, expect, point, rows, scores)
-            comparisons += _compare_numbers(run, flow.number, point, rows["flows"])
+            src = _sender(run, flow.number, backward=data_side(flow) == "backward")
+            for row in rows["flows"]:
+                if (row["src"], row["src_port"]) == src:
+                    comparisons += compare(run, flow, point, row)
     return scores, comparisons
 
 
@@ -106,7 +100,8 @@ def _points(run: Run, hosts: tuple[str, str]) -> Iterator[tuple[str, str]]:
     yield "receiver", hosts[1]
 
 
-def _rows(capture: Path) -> dict[str, list[dict[str, Any]]]:
+def rows_of(capture: Path) -> dict[str, list[dict[str, Any]]]:
+    """Analyse a capture; its rows by table."""
     result = analyze(capture, table=("flows", "intervals"))
     with result.to_duckdb() as connection:
         rows = {}
@@ -154,35 +149,3 @@ def _is_main(scenario: Scenario, expect: Expect) -> bool:
     """Say whether this expectation is the one of the whole flow: the longest."""
     same = [e for e in scenario.expect if (e.flow, e.backward) == (expect.flow, expect.backward)]
     return max(same, key=lambda e: e.to_s - e.from_s) is expect
-
-
-def _compare_numbers(
-    run: Run, number: int, point: str, flows: list[dict[str, Any]]
-) -> Iterator[Comparison]:
-    """Set what the analysis measured beside what the kernel counted."""
-    flow = run.scenario.flows[number]
-    backward = "request_response" in flow.workload
-    src = _sender(run, number, backward=backward)
-    row = next((row for row in flows if (row["src"], row["src_port"]) == src), None)
-    if row is None:
-        yield Comparison(point, number, "flow", 0, 1)
-        return
-    samples = run.samples(number, "backward" if backward else "forward")
-    last = samples[-1]
-    seconds = (row["end_ns"] - row["start_ns"]) / 1e9
-    pairs = [
-        ("unique_bytes", row["unique_bytes"], last["bytes_sent"] - last["bytes_retrans"]),
-        ("retransmitted_bytes", row["retransmitted_bytes"], last["bytes_retrans"]),
-        ("rtt_min_ms", _ms(row["rtt_min_ns"]), last["min_rtt"] / 1e3),
-        (
-            "share_receiver_window",
-            row["share_receiver_window"],
-            last["rwnd_limited"] / 1e6 / max(seconds, 1e-9),
-        ),
-    ]
-    for what, found, true in pairs:
-        yield Comparison(point, number, what, found, true)
-
-
-def _ms(ns: float | None) -> float | None:
-    return None if ns is None else ns / 1e6

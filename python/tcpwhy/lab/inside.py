@@ -1,10 +1,12 @@
 """What runs inside a network namespace: `python -m tcpwhy.lab.inside DESCRIPTOR NAME`."""
 
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
@@ -118,6 +120,23 @@ class Inside:
     def flood(self, **settings: Any) -> int:
         """Send datagrams at a steady rate."""
         return probe.flood(**settings)
+
+    def watch_queues(self, device: str, period_s: float) -> None:
+        """Read what the queueing disciplines of an interface count, time and again."""
+        self._queues: list[tuple[int, list[dict[str, Any]]]] = []
+        command = ["tc", "-s", "-j", "qdisc", "show", "dev", device]
+
+        def watch() -> None:
+            while True:
+                at_ns = time.time_ns()
+                self._queues.append((at_ns, json.loads(self._run(command, ""))))
+                time.sleep(period_s)
+
+        threading.Thread(target=watch, daemon=True).start()
+
+    def queues(self) -> list[tuple[int, list[dict[str, Any]]]]:
+        """Give what they counted, with the wall clock's ns."""
+        return self._queues
 
     def listen(self, **settings: Any) -> None:
         """Await the connection of a flow."""

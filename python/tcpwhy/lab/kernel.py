@@ -8,9 +8,11 @@ import struct
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
+CLONE_NEWNS = 0x00020000
 CLONE_NEWNET = 0x40000000
 CLONE_NEWUSER = 0x10000000
 _PR_SET_PDEATHSIG = 1
+_MS_REC, _MS_PRIVATE = 0x4000, 0x40000
 _TUNSETIFF = 0x400454CA
 _TUNSETOFFLOAD = 0x400454D0
 _IFF_TAP, _IFF_NO_PI, _IFF_VNET_HDR = 0x0002, 0x1000, 0x4000
@@ -19,9 +21,17 @@ _TUN_F_CSUM, _TUN_F_TSO4, _TUN_F_TSO6, _TUN_F_TSO_ECN = 1, 2, 4, 8
 
 def unshare(flags: int) -> None:
     """Leave namespaces for new ones, which live as long as a process is in them."""
-    if _LIBC.unshare(flags):
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
+    _check(_LIBC.unshare(flags))
+
+
+def stay_private() -> None:
+    """Keep what is mounted from now on to this mount namespace."""
+    _check(_LIBC.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None))
+
+
+def mount(source: str, target: str, type_: str) -> None:
+    """Mount a file system."""
+    _check(_LIBC.mount(source.encode(), target.encode(), type_.encode(), 0, None))
 
 
 def die_with_parent() -> None:
@@ -45,3 +55,9 @@ def open_tap(name: str, *, offload: bool = False) -> int:
         os.close(fd)
         raise
     return fd
+
+
+def _check(result: int) -> None:
+    if result:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))

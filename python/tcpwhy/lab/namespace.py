@@ -32,11 +32,15 @@ class Namespace:
         near, far = socket.socketpair()
         with far:
             command = [sys.executable, "-m", "tcpwhy.lab.inside", str(far.fileno()), name]
-            self._process = subprocess.Popen(
-                [*command, "rootless"] if rootless else command,
-                pass_fds=[far.fileno()],
-                stdin=subprocess.DEVNULL,
-            )
+            try:
+                self._process = subprocess.Popen(
+                    [*command, "rootless"] if rootless else command,
+                    pass_fds=[far.fileno()],
+                    stdin=subprocess.DEVNULL,
+                )
+            except OSError as error:
+                near.close()
+                raise NamespaceError(f"{command[0]} cannot be started: {error}") from error
         self._socket = near
         self._calls = Connection(os.dup(near.fileno()))
         try:
@@ -82,7 +86,10 @@ class Namespace:
             return value
         kind, text = value
         if kind == "PermissionError":
-            raise PrivilegeError(f"{text}: run as root, or with CAP_SYS_ADMIN and CAP_NET_ADMIN")
+            raise PrivilegeError(
+                f"{text}: run as root, or with CAP_SYS_ADMIN and CAP_NET_ADMIN; "
+                "`tcpwhy doctor` says what is missing"
+            )
         raise NamespaceError(f"{self.name}: {text}")
 
     def __enter__(self) -> "Namespace":

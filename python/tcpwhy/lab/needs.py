@@ -27,6 +27,8 @@ def needs() -> Iterator[Need]:
             remedy = f"apt install {package}, or the {package} package of this system"
             yield f"lab: {program}", f"absent: no {purpose}", remedy
     yield _controllers()
+    yield _tracepoint()
+    yield _disciplines()
 
 
 def _tun() -> Need:
@@ -65,6 +67,36 @@ def _controllers() -> Need:
     missing = [name for name in ("reno", "cubic", "bbr") if name not in known]
     remedy = f"modprobe {' '.join(f'tcp_{name}' for name in missing)}" if missing else ""
     return "lab: controllers", " ".join(known) or "?", remedy
+
+
+def _tracepoint() -> Need:
+    from tcpwhy.lab import tracepoint
+
+    subject = "lab: tcp_probe"
+    if (reason := tracepoint.obstacle()) is None:
+        return subject, "there: cwnd at every acknowledgement", ""
+    remedy = "run the lab as root on a kernel with CONFIG_FTRACE; else cwnd is sampled every 100 ms"
+    return subject, f"absent: {reason}", remedy
+
+
+def _disciplines() -> Need:
+    from tcpwhy._core import TcpwhyError
+    from tcpwhy.lab.kernelpath import KINDS, missing, remedy
+    from tcpwhy.lab.namespace import Namespace
+
+    subject = "lab: qdiscs"
+    if not shutil.which("tc"):
+        return subject, "not known: tc is absent", "apt install iproute2"
+    try:
+        with Namespace("doctor", rootless=os.geteuid() != 0) as host:
+            lacks = missing(set(KINDS), host)
+    except TcpwhyError as error:
+        return subject, f"not known: {error}", "run this as root"
+    there = " ".join(kind for kind in KINDS if kind not in lacks)
+    if not lacks:
+        return subject, f"{there}: any path with `--emulator kernel`", ""
+    state = f"{there}; no {' '.join(lacks)}: not every path with `--emulator kernel`"
+    return subject, state, remedy(lacks)
 
 
 def _holds(capability: int) -> bool:

@@ -9,19 +9,26 @@ from typing import Any
 from tcpwhy import _core
 from tcpwhy._core import PrivilegeError
 from tcpwhy.lab import settings
+from tcpwhy.lab.kernelpath import KernelPath
 from tcpwhy.lab.namespace import Namespace
 from tcpwhy.lab.scenario import Scenario
 
 DEVICE = "link0"
 """The interface of every host."""
+OWN, KERNEL = "tcpwhy", "kernel"
+"""Who emulates the path: the simulator's elements, or queueing disciplines of the kernel."""
 WARM_UP_PORT, WARM_UP_BYTES = 4999, 20_000
 
 
 class Network:
     """Namespaces, interfaces, addresses and links of a scenario; use it in a `with` statement."""
 
-    def __init__(self, scenario: Scenario, *, middle: Path | None = None) -> None:
+    def __init__(
+        self, scenario: Scenario, *, middle: Path | None = None, emulator: str = OWN
+    ) -> None:
         self.scenario = scenario
+        self.path = KernelPath(scenario, DEVICE) if emulator == KERNEL else None
+        """The kernel's path; None when the simulator's elements make it."""
         self.hosts: dict[str, Namespace] = {}
         self._middle = middle
         self._undo = ExitStack()
@@ -45,23 +52,36 @@ class Network:
 
     def stop(self) -> dict[str, Any]:
         """End the emulation; what it came to."""
+        if self.path:
+            return self.path.stop()
         assert self._emulation is not None
         facts = self._emulation.stop()
         assert facts is not None, "stopped once"
         return facts
 
     def _build(self) -> None:
-        # Hosts are numbered in the order of their names, as the emulator numbers them.
-        rootless = os.geteuid() != 0
-        taps = []
+        if self.path:
+            self.path.plan()
         for name in self.scenario.hosts:
-            host = self._undo.enter_context(_namespace(name, rootless=rootless))
-            self.hosts[name] = host
+            self.hosts[name] = self._namespace(name)
+        if self.path:
+            self.path.build(self.hosts, self._namespace)
+            self._configure_all()
+            self.path.go()
+        else:
+            self._emulate()
+        for name, needs in self._host_settings().items():
+            if needs.warm_up:
+                self._warm_up(name)
+
+    def _emulate(self) -> None:
+        """Join the hosts by the simulator's elements."""
+        # Hosts are numbered in the order of their names, as the emulator numbers them.
+        taps = []
+        for host in self.hosts.values():
             taps.append(host.open_tap(DEVICE, offload=self.scenario.offload))
             self._undo.callback(os.close, taps[-1])
-        wanted = self._host_settings()
-        for number, name in enumerate(self.scenario.hosts):
-            self._configure(number, name, wanted[name])
+        self._configure_all()
         self._emulation = _core.emulate(
             self.scenario.path,
             taps=taps,
@@ -70,9 +90,17 @@ class Network:
             middle=self._middle,
         )
         self._undo.callback(self._emulation.stop)
-        for name, needs in wanted.items():
-            if needs.warm_up:
-                self._warm_up(name)
+
+    def _namespace(self, name: str) -> Namespace:
+        rootless = os.geteuid() != 0
+        if rootless and self.path:
+            raise PrivilegeError("`--emulator kernel` needs root: its namespaces share interfaces")
+        return self._undo.enter_context(Namespace(name, rootless=rootless))
+
+    def _configure_all(self) -> None:
+        wanted = self._host_settings()
+        for number, name in enumerate(self.scenario.hosts):
+            self._configure(number, name, wanted[name])
 
     def _host_settings(self) -> dict[str, settings.HostSettings]:
         wanted = {name: settings.HostSettings() for name in self.scenario.hosts}
@@ -91,16 +119,21 @@ class Network:
         host.call("sysctl", values={**settings.PINNED, **family, **wanted.sysctls})
         metrics = " ".join(f"{key} {value}" for key, value in wanted.route.items())
         own = self.scenario.hosts[name]
+        # The kernel's path has given its interfaces addresses already.
+        address = "" if self.path else f"address {_mac(number)} "
         lines = [
             "link set lo up",
-            f"link set {DEVICE} address {_mac(number)} txqueuelen 10000 up",
+            f"link set {DEVICE} {address}txqueuelen 10000 up",
             f"address add {own}/{_bits(own)} dev {DEVICE}{_instantly(own)}",
         ]
-        for other, (peer, address) in enumerate(self.scenario.hosts.items()):
-            if peer != name and (":" in address) == (":" in own):
+        for other, (peer, far) in enumerate(self.scenario.hosts.items()):
+            if self.path and not self.path.reaches(name, peer):
+                continue
+            if peer != name and (":" in far) == (":" in own):
+                mac = self.path.gateway(name, peer) if self.path else _mac(other)
                 lines += [
-                    f"route add {address}/{_bits(address)} dev {DEVICE} src {own} {metrics}",
-                    f"neighbour replace {address} lladdr {_mac(other)} dev {DEVICE} nud permanent",
+                    f"route add {far}/{_bits(far)} dev {DEVICE} src {own} {metrics}",
+                    f"neighbour replace {far} lladdr {mac} dev {DEVICE} nud permanent",
                 ]
         host.call("ip", lines=lines)
 
@@ -115,15 +148,6 @@ class Network:
                 self.hosts[flow.hosts[1]].call("listen_once", local=(address, WARM_UP_PORT))
                 host.call("warm_up", remote=(address, WARM_UP_PORT), size=WARM_UP_BYTES)
         host.call("sysctl", values={save: "1"})
-
-
-def _namespace(name: str, *, rootless: bool) -> Namespace:
-    try:
-        return Namespace(name, rootless=rootless)
-    except PrivilegeError as error:
-        raise PrivilegeError(
-            f"the lab needs network namespaces: {error}; `tcpwhy doctor` says what is missing"
-        ) from error
 
 
 def _mac(number: int) -> str:

@@ -18,7 +18,7 @@ from tcpwhy.lab.workload import Clock, Deeds, Settings, converse, emissions, rea
 
 Option = tuple[int, int, int | bytes]
 
-_SO_MEMINFO = 55
+_SO_MEMINFO, _SO_COOKIE = 55, 57
 _SIOCOUTQNSD = 0x894B
 
 
@@ -186,6 +186,7 @@ class Traffic:
                     "deeds": asdict(end.deeds),
                     "samples": end.samples,
                     "failure": end.failure,
+                    "cookie": cookie(end.connection) if end.connection else None,
                 }
             )
             if end.connection:
@@ -237,7 +238,16 @@ def sample(connection: socket.socket, at: float) -> dict[str, Any]:
         "unread_bytes": unread[0],
         "rcvbuf_bytes": memory[1] if memory else None,
         "sndbuf_bytes": memory[3] if memory else None,
+        "wmem_queued_bytes": memory[5] if memory else None,
     }
+
+
+def cookie(connection: socket.socket) -> int | None:
+    """Give the number by which the kernel tells sockets apart, whatever their addresses."""
+    with contextlib.suppress(OSError):
+        raw = connection.getsockopt(socket.SOL_SOCKET, _SO_COOKIE, 8)
+        return int(struct.unpack("=Q", raw)[0])
+    return None
 
 
 def _open(end: End, clock: Clock) -> socket.socket:

@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from tcpwhy import tcpinfo
+from tcpwhy.lab.network import KERNEL
 from tcpwhy.lab.run import Run
 from tcpwhy.lab.scenario import Expect
 
@@ -36,6 +37,8 @@ class Span:
     sndbuf_share: float
     goodput_bps: float
     retransmitted_segs: int
+    queued_share: float
+    """Bytes in the send buffer, of its size: below 1 unless the kernel lets writes pass it by."""
     starved_share: float
     """Samples in which the program had left less than a segment unsent."""
     ready_share: float
@@ -85,6 +88,7 @@ def measure(run: Run, expect: Expect) -> Span:
         sndbuf_share=(last["sndbuf_limited"] - first["sndbuf_limited"]) / busy_us,
         goodput_bps=acked * 8 / seconds,
         retransmitted_segs=last["total_retrans"] - first["total_retrans"],
+        queued_share=median(s["send_queue_bytes"] / max(s["sndbuf_bytes"] or 0, 1) for s in sender),
         starved_share=_share(sender, lambda s: s["unsent_bytes"] < s["snd_mss"]),
         ready_share=1 - run.deeds(expect.flow, side)["blocked_s"] / run.scenario.duration_s,
         cwnd_full_share=_share(sender, lambda s: s["unacked"] + 1 >= s["snd_cwnd"]),
@@ -146,6 +150,8 @@ def _links(run: Run, expect: Expect) -> dict[str, Any]:
                WHERE at_ns BETWEEN $begin AND $end AND half = $half GROUP BY ALL""",
             {"file": str(run.folder / "events.parquet"), "begin": begin, "end": end, "half": half},
         ).fetchall()
+        if run.emulator.get("kind") == KERNEL:
+            events = _counted(connection, run, begin, end)
     _, busy, carried = queues or ("", 0.0, 0)
     own = _wire_bytes(run, expect)
     return {
@@ -154,6 +160,51 @@ def _links(run: Run, expect: Expect) -> dict[str, Any]:
         "drops": {reason: n for action, reason, n in events if action == "drop"},
         "marks": sum(n for action, _, n in events if action == "mark"),
     }
+
+
+def _counted(connection: Any, run: Run, begin: int, end: int) -> list[tuple[str, str, int]]:
+    """What the kernel's disciplines dropped and marked, of whichever flow: they do not say.
+
+    Each but the first holds the queue of the one before, which counts the same drops.
+    """
+    return [
+        row
+        for row in connection.execute(
+            """WITH counts AS (
+                   SELECT link, element, kind, max(drops) - min(drops) AS drops,
+                          max(marks) - min(marks) AS marks
+                   FROM read_parquet($file) WHERE at_ns BETWEEN $begin AND $end GROUP BY ALL
+               )
+               SELECT 'drop', CASE kind WHEN 'netem' THEN 'netem' ELSE 'queue_full' END, sum(drops)
+               FROM counts WHERE kind != 'tbf' GROUP BY ALL
+               UNION ALL SELECT 'mark', kind, sum(marks) FROM counts WHERE kind != 'tbf'
+               GROUP BY ALL""",
+            {"file": str(run.folder / "queues.parquet"), "begin": begin, "end": end},
+        ).fetchall()
+        if row[2]
+    ]
+
+
+def traced_cwnd_max(run: Run, expect: Expect) -> int | None:
+    """Largest cwnd at any acknowledgement of the span; None where the tracepoint is not there."""
+    import duckdb
+
+    if "failure" in run.traced:
+        return None
+    begin, end = (run.start_ns + round(t * 1e9) for t in (expect.from_s, expect.to_s))
+    with duckdb.connect() as connection:
+        row = connection.execute(
+            """SELECT max(cwnd_segs) FROM read_parquet($file)
+               WHERE flow = $flow AND side = $side AND at_ns BETWEEN $begin AND $end""",
+            {
+                "file": str(run.folder / "cwnd.parquet"),
+                "flow": expect.flow,
+                "side": "backward" if expect.backward else "forward",
+                "begin": begin,
+                "end": end,
+            },
+        ).fetchone()
+    return row[0] if row else None
 
 
 def _wire_bytes(run: Run, expect: Expect) -> float:
@@ -169,6 +220,8 @@ def _wire_bytes(run: Run, expect: Expect) -> float:
 # Shares are thresholds of plausibility, not of accuracy: a limit that binds does so most of the
 # time, and half is where another one would bind longer.
 MOST, HALF, FEW = 0.75, 0.5, 0.25
+FITS = 1.25
+"""What a last write may add to a buffer that had room for some of it."""
 
 
 def _application(span: Span, run: Run, expect: Expect) -> Iterator[Check]:
@@ -219,13 +272,14 @@ def _send_buffer(span: Span, run: Run, expect: Expect) -> Iterator[Check]:
     # nothing was left unsent.
     share = max(span.sndbuf_share, min(1 - span.ready_share, span.starved_share))
     yield Check("send buffer binds", share, share >= HALF)
+    yield Check("what is queued fits the buffer", span.queued_share, span.queued_share <= FITS)
     yield Check("links not full", span.link_busy_share, span.link_busy_share < MOST)
     yield Check("receiver's window open", span.rwnd_share, span.rwnd_share < FEW)
 
 
 def _cwnd_clamp(span: Span, run: Run, expect: Expect) -> Iterator[Check]:
     clamp = run.scenario.flows[expect.flow].tcp[0]["cwnd_clamp_bytes"]
-    ratio = span.cwnd_segs_max * 1448 / clamp
+    ratio = (traced_cwnd_max(run, expect) or span.cwnd_segs_max) * 1448 / clamp
     yield Check("cwnd is the clamp", ratio, 0.9 <= ratio <= 1.1)
     yield Check("cwnd is full", span.cwnd_full_share, span.cwnd_full_share >= MOST)
     yield Check("no loss", span.retransmitted_segs, span.retransmitted_segs == 0)

@@ -1,11 +1,33 @@
 """Text formats that DuckDB writes: each batch goes out at once, so that a pipe sees it."""
 
+import os
+import stat
 from contextlib import ExitStack
 from pathlib import Path
+from typing import BinaryIO
 
 from tcpwhy._core import Batch, Rows
 from tcpwhy.files import copy
 from tcpwhy.sinks import output
+
+
+def append(file: BinaryIO, data: bytes) -> None:
+    """Write all of it or, into a file, nothing: lines stay whole on a disk that fills up.
+
+    It goes past Python's buffer, which would keep what was refused and write it later.
+    """
+    file.flush()
+    number = file.fileno()
+    status = os.fstat(number)
+    left = memoryview(data)
+    try:
+        while left:
+            left = left[os.write(number, left) :]
+    except OSError:
+        if stat.S_ISREG(status.st_mode):
+            os.ftruncate(number, status.st_size)
+            os.lseek(number, 0, os.SEEK_END)
+        raise
 
 
 class TextSink:
@@ -29,8 +51,7 @@ class TextSink:
         self._connection.register("batch", batch)
         # A file in between: COPY to a path truncates it, and Python may own the stream.
         copy(self._connection, select, self._part, options)
-        self._file.write(self._part.read_bytes())
-        self._file.flush()
+        append(self._file, self._part.read_bytes())
 
     def close(self) -> None:
         """Close the target."""

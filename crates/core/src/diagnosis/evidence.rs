@@ -238,6 +238,7 @@ fn inflation(case: &Case) -> String {
         Some(inflation) => format!("RTT {inflation:.1} times its minimum{}", least_rtt(case)),
         None => match case.context.rtt_min {
             Some(least) => format!("RTT from {}", time(least)),
+            None if case.context.rtt_unresolved => "RTT below a tick of the clock".to_owned(),
             None => "RTT unknown".to_owned(),
         },
     }

@@ -17,6 +17,8 @@ pub struct Context {
     pub mss_option: Option<u32>,
     /// Least round-trip time of the flow so far.
     pub rtt_min: Option<Nanos>,
+    /// It was shorter than a tick of the capture's clock.
+    pub rtt_unresolved: bool,
     /// Capacity of the path in bit/s of IP packets.
     pub capacity_bps: Option<f64>,
     /// Shift of the receiver's window, and whether it is known from the handshake.
@@ -159,8 +161,7 @@ impl Facts {
     fn take_queue(&mut self, signs: &Signs, context: &Context) {
         self.raised = ratio(signs.rtt_raised, signs.rtt_samples);
         let mean = ratio_f64(signs.rtt_sum as f64, signs.rtt_samples);
-        let least = context.rtt_min.filter(|least| least.0 > 0);
-        self.inflation = mean.zip(least).map(|(mean, least)| mean / least.0 as f64);
+        self.inflation = mean.zip(context.rtt_min).map(|(mean, least)| mean / least.0 as f64);
         self.queued = ratio(signs.rounds_queued, signs.rounds).unwrap_or(0.0);
         self.queued_rates = signs.queued_rates.count;
         self.queued_rate_bps = signs.queued_rates.mean();

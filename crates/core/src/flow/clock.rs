@@ -108,6 +108,11 @@ impl Clock {
         }
     }
 
+    /// Part of [`super::Flow::touch`].
+    pub(super) fn touch(&self) -> u64 {
+        (self.pieces[0].start.0 ^ self.pieces[PIECES - 1].end.0) as u64
+    }
+
     /// Something is sent at `ts`. Gives the pieces since the last send.
     #[inline]
     pub fn sent(&mut self, ts: Nanos) -> &mut [Piece] {

@@ -109,6 +109,11 @@ impl Tau {
         })
     }
 
+    /// Part of [`super::Flow::touch`].
+    pub(super) fn touch(&self) -> u64 {
+        (self.window_start.0 ^ self.least.0) as u64
+    }
+
     /// The delay now: the least of the last few round trips.
     #[inline]
     pub fn recent(&self) -> Option<Nanos> {

@@ -13,6 +13,11 @@ pub struct Recent {
 }
 
 impl Recent {
+    /// Part of [`super::Flow::touch`].
+    pub(super) fn touch(&self) -> u64 {
+        u64::from(self.seen[0].0 ^ self.seen[REMEMBERED - 1].1)
+    }
+
     /// Whether `entry` is a copy of a frame seen within the last millisecond. A host that sends
     /// something again gives it a new IPv4 identification; where there is none, the same bytes with
     /// the same timestamps within 100 us are a copy, and pure acknowledgements only once the flow

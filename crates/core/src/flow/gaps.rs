@@ -81,6 +81,17 @@ impl Gaps {
 #[derive(Clone, Debug, Default)]
 pub struct PackedGaps(Box<[(u8, u16)]>);
 
+impl PackedGaps {
+    /// The histogram; `None` without gaps.
+    pub fn unpack(&self) -> Option<Gaps> {
+        (!self.0.is_empty()).then(|| {
+            let mut gaps = Gaps::default();
+            gaps.merge_packed(self);
+            gaps
+        })
+    }
+}
+
 /// The bin of a gap: the octave, and the three bits below its leading one.
 fn bin(gap: Nanos) -> usize {
     let ns = (gap.0.max(0) as u64).clamp(1 << FIRST_OCTAVE, (1 << LAST_OCTAVE) - 1);

@@ -4,6 +4,7 @@ mod answer;
 mod time;
 mod witness;
 
+use super::Plan;
 use super::capacity::{Capacity, Collector, Stream};
 use super::clock::Holder;
 use super::delay::{Rtt, Tau, is_near_sender};
@@ -134,8 +135,8 @@ pub struct Around<'a> {
     pub receiver: &'a Tau,
     /// Begin of the flow.
     pub flow_start: Nanos,
-    /// Length of an interval.
-    pub interval: Nanos,
+    /// What is wanted of it.
+    pub plan: Plan,
 }
 
 /// What became of one data segment.
@@ -158,6 +159,26 @@ impl Half {
             self.ledger.start(unwrap.widen(origin));
             self.unwrap = Some(unwrap);
         }
+    }
+
+    /// Part of [`super::Flow::touch`].
+    #[inline]
+    pub(super) fn touch(&self) -> u64 {
+        let (totals, rtt) = (&self.totals, &self.rtt);
+        let counts = totals.packets ^ totals.fast_retransmissions ^ totals.missed_bytes;
+        let times =
+            self.rounds.touch() ^ totals.data_span().0 as u64 ^ rtt.samples ^ rtt.rto().0 as u64;
+        let rest = self.una_before ^ u64::from(self.queue_samples ^ self.mss.value());
+        let boxes = self.stretch.as_ref().map_or(0, |stretch| stretch.touch())
+            ^ self.capacity.as_ref().map_or(0, |capacity| capacity.touch());
+        counts ^ times ^ rest ^ boxes ^ self.ledger.touch() ^ self.view.touch()
+    }
+
+    /// Part of [`super::Flow::shrink`].
+    pub(super) fn shrink(&mut self) {
+        self.ledger.shrink();
+        self.view.shrink();
+        self.capacity.iter_mut().for_each(|capacity| capacity.shrink());
     }
 
     /// Whether sequence numbers of this half are known.
@@ -184,14 +205,14 @@ impl Half {
         }
         let end = unwrap.widen(first + entry.payload_len);
         let known = self.view.at(entry);
-        let relative_flight = self.relative_flight(known);
+        let relative_flight = if around.plan.refined { self.relative_flight(known) } else { 0 };
         let path = Path { rtt: &self.rtt, window_closed: self.window_closed, relative_flight };
         let repairing = self.ledger.recovery().is_some();
         let filed = self.ledger.data(start, end, frame, entry, &path);
         self.mss.learn(entry.payload_len);
         self.headers_len = entry.headers_len();
         self.stretch.get_or_insert_with(|| {
-            Box::new(Stretch::new(entry.ts, around.flow_start, around.interval))
+            Box::new(Stretch::new(entry.ts, around.flow_start, around.plan.interval))
         });
         let (full, small) = self.packets(entry.payload_len, start, known);
         let step = match filed.kind {
@@ -201,7 +222,9 @@ impl Half {
             }
             _ => Step::Stay,
         };
-        let nagle = filed.kind == Kind::New && self.was_nagled(small && full == 0, start, known);
+        let nagle = around.plan.refined
+            && filed.kind == Kind::New
+            && self.was_nagled(small && full == 0, start, known);
         let holder = match filed.kind {
             _ if filed.rto_event => Some(Holder::Recovery),
             _ if nagle => Some(Holder::Dry),
@@ -213,7 +236,9 @@ impl Half {
         self.sum(entry, &filed, full, small, known, repairing);
         self.capacity_from_data(entry, &filed, full > 0, around);
         self.note_freedom(entry.ts);
-        self.gather_signs(entry, &filed, small, known, (start, relative_flight));
+        if around.plan.refined {
+            self.gather_signs(entry, &filed, small, known, (start, relative_flight));
+        }
         let dry = small && full == 0 && filed.kind == Kind::New;
         let point = self.ledger.recovery_point();
         self.view.sent(self.ledger.next(), self.mss.value(), dry, point);

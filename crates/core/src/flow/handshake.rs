@@ -9,6 +9,10 @@ use crate::wire::{NO_WINDOW_SCALE, flags, marks};
 pub struct Offer {
     /// Initial sequence number.
     pub iss: Seq,
+    ip_id: u16,
+    tsval: u32,
+    ack: Seq,
+    payload_len: u32,
     /// MSS option in bytes.
     pub mss: Option<u16>,
     /// Window scale option; shifts above 14 count as 14 (RFC 7323 section 2.3).
@@ -55,6 +59,19 @@ impl Handshake {
         }
     }
 
+    /// Whether the SYN `entry` is a copy of the one known, from another place on its way: the same
+    /// identification and timestamp, sooner than any host sends a SYN again.
+    #[cold]
+    pub fn is_copy(&self, entry: &Entry) -> bool {
+        let seen = if entry.has(flags::ACK) { self.syn_ack } else { self.syn };
+        let (Some(offer), Some(seen)) = (&self.offers[side(entry)], seen) else { return false };
+        let numbers = (offer.iss, offer.ack, offer.payload_len);
+        entry.ip_id != 0
+            && (offer.ip_id, offer.tsval) == (entry.ip_id, entry.tsval)
+            && numbers == (entry.seq, entry.ack, entry.payload_len)
+            && entry.ts.since(seen) < FIRST_TIMEOUT
+    }
+
     /// Takes what `entry` says about opening and closing.
     pub fn segment(&mut self, entry: &Entry) {
         let side = side(entry);
@@ -88,6 +105,10 @@ impl Handshake {
         }
         self.offers[side] = Some(Offer {
             iss: entry.seq,
+            ip_id: entry.ip_id,
+            tsval: entry.tsval,
+            ack: entry.ack,
+            payload_len: entry.payload_len,
             mss: (entry.mss_option != 0).then_some(entry.mss_option),
             window_scale: (entry.window_scale != NO_WINDOW_SCALE)
                 .then(|| entry.window_scale.min(14)),
@@ -199,6 +220,9 @@ impl Handshake {
         }
     }
 }
+
+/// A SYN is sent again after a second at the earliest (RFC 6298 section 2.1).
+const FIRST_TIMEOUT: Nanos = Nanos::SECOND;
 
 /// Which side sent `entry`: 0 the low endpoint of the key, 1 the high one.
 #[inline]

@@ -3,7 +3,7 @@
 //! A flow is analysed in bursts: its segments are filed here and handed on together, so that the
 //! many bytes of its state are fetched once for many segments, and a flow that stays short never
 //! needs that state at all. A block is contiguous, since a chain of small ones would cost a cache
-//! miss each; it starts with room for one segment and doubles.
+//! miss each; it starts with room for one segment and grows by half or more.
 
 use super::entry::Entry;
 use crate::units::Nanos;
@@ -32,11 +32,14 @@ impl Log {
     }
 
     /// Entries that a log holds at most: it must be drained then.
-    pub const LONGEST: usize = 1 << (CLASSES - 1);
+    pub const LONGEST: usize = LENGTHS[LENGTHS.len() - 1];
 
     #[inline]
     fn capacity(&self) -> usize {
-        1 << self.class >> 1
+        match self.class {
+            0 => 0,
+            class => LENGTHS[usize::from(class) - 1],
+        }
     }
 }
 
@@ -44,7 +47,7 @@ impl Log {
 #[derive(Default)]
 pub struct Pool {
     pages: Vec<Box<[Entry; PAGE_ENTRIES]>>,
-    classes: [Class; CLASSES],
+    classes: [Class; LENGTHS.len()],
 }
 
 /// Blocks of one size. A page has blocks of one class.
@@ -109,37 +112,41 @@ impl Pool {
     fn grow(&mut self, log: &mut Log) {
         let class = usize::from(log.class);
         let grown = Log { block: self.allocate(class), len: log.len, class: log.class + 1 };
-        let (from, to) = (log.block as usize, grown.block as usize);
-        for i in 0..log.len() {
-            let entry = self.pages[(from + i) / PAGE_ENTRIES][(from + i) % PAGE_ENTRIES];
-            self.pages[(to + i) / PAGE_ENTRIES][(to + i) % PAGE_ENTRIES] = entry;
+        if !log.is_empty() {
+            let (from, to) = (log.block as usize, grown.block as usize);
+            let pages = [from / PAGE_ENTRIES, to / PAGE_ENTRIES];
+            let pages = self.pages.get_disjoint_mut(pages);
+            let [old, new] = pages.expect("a page has blocks of one class");
+            let (from, to) = (from % PAGE_ENTRIES, to % PAGE_ENTRIES);
+            new[to..][..log.len()].copy_from_slice(&old[from..][..log.len()]);
         }
         self.free(log);
         *log = grown;
     }
 
-    /// A block of `1 << class` entries.
+    /// A block of `LENGTHS[class]` entries.
     fn allocate(&mut self, class: usize) -> u32 {
+        let length = LENGTHS[class];
         let blocks = &mut self.classes[class];
         if let Some(block) = blocks.free.pop() {
             return block;
         }
         if blocks.fresh.is_empty() {
             let first = (self.pages.len() * PAGE_ENTRIES) as u32;
-            blocks.fresh = first..first + PAGE_ENTRIES as u32;
+            blocks.fresh = first..first + (PAGE_ENTRIES / length * length) as u32;
             let page = vec![Entry::default(); PAGE_ENTRIES].into_boxed_slice();
             self.pages.push(page.try_into().expect("a page has that many entries"));
         }
         let block = blocks.fresh.start;
-        blocks.fresh.start += 1 << class;
+        blocks.fresh.start += length as u32;
         block
     }
 }
 
-/// Blocks of 1, 2, 4, 8, 16 and 32 entries: most flows of a backbone link have one to three
-/// segments.
-const CLASSES: usize = 6;
-/// A page holds whole blocks of every class.
+/// Entries of a block by class: most flows of a backbone link have one to three segments. In
+/// between the powers of two, since half a block left empty is most of what a short flow takes.
+const LENGTHS: [usize; 9] = [1, 2, 4, 6, 8, 12, 16, 24, 32];
+/// A page holds whole blocks of one class.
 const PAGE_ENTRIES: usize = 4096;
 
 #[cfg(test)]
@@ -175,9 +182,10 @@ mod tests {
             pool.free(&mut b);
             assert!(numbers(&pool, &a).is_empty());
         }
-        assert_eq!(pool.pages.len(), CLASSES);
-        for (class, blocks) in pool.classes.iter().enumerate() {
-            assert_eq!(blocks.fresh.len() + (2 << class), PAGE_ENTRIES, "two blocks of it");
+        assert_eq!(pool.pages.len(), LENGTHS.len());
+        for (length, blocks) in LENGTHS.into_iter().zip(&pool.classes) {
+            let whole = PAGE_ENTRIES / length * length;
+            assert_eq!(blocks.fresh.len() + 2 * length, whole, "two blocks of it");
         }
     }
 }

@@ -7,6 +7,7 @@
 //! [`crate::verdict`], which read these facts.
 
 pub mod capacity;
+pub mod class;
 pub mod clock;
 pub mod delay;
 pub mod delivery;
@@ -60,6 +61,15 @@ pub struct Flow {
     recent: duplicate::Recent,
 }
 
+/// What is wanted of every flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Length of an interval.
+    pub interval: Nanos,
+    /// Whether the signs are gathered that only the refined diagnosis reads.
+    pub refined: bool,
+}
+
 /// What became of one segment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filed {
@@ -97,17 +107,12 @@ impl Flow {
 
     /// Takes the next segment. SACK blocks as sent.
     #[inline(always)]
-    pub fn segment(
-        &mut self,
-        frame: u64,
-        entry: &Entry,
-        sack: &[(Seq, Seq)],
-        interval: Nanos,
-    ) -> Filed {
+    pub fn segment(&mut self, frame: u64, entry: &Entry, sack: &[(Seq, Seq)], plan: Plan) -> Filed {
         let side = side(entry);
         self.end = self.end.max(entry.ts);
         let copy = self.recent.is_copy(entry)
-            || (entry.payload_len > 0 && self.halves[side].is_copy(entry));
+            || (entry.payload_len > 0 && self.halves[side].is_copy(entry))
+            || (entry.has(flags::SYN) && self.handshake.is_copy(entry));
         if copy {
             self.halves[side].totals.duplicate_frames += 1;
             return Filed { duplicate: true, ..Filed::default() };
@@ -121,11 +126,10 @@ impl Flow {
         if entry.has(flags::SYN | flags::FIN | flags::RST) || !self.handshake.is_settled() {
             self.open(entry, side);
         }
-        self.timestamps(entry, side);
-        let acked = self.acknowledge(entry, sack, side, interval);
+        self.timestamps(entry, side, plan);
+        let acked = self.acknowledge(entry, sack, side, plan);
         let (taus, flow_start) = (&self.taus, self.start);
-        let around =
-            Around { sender: &taus[side], receiver: &taus[1 - side], flow_start, interval };
+        let around = Around { sender: &taus[side], receiver: &taus[1 - side], flow_start, plan };
         let half = &mut self.halves[side];
         let keep_alive = half.is_keep_alive(entry);
         half.totals.keep_alives += u64::from(keep_alive);
@@ -162,7 +166,7 @@ impl Flow {
     }
 
     #[inline(always)]
-    fn timestamps(&mut self, entry: &Entry, side: usize) {
+    fn timestamps(&mut self, entry: &Entry, side: usize, plan: Plan) {
         if entry.has_timestamps() && !entry.has(flags::SYN | flags::RST) {
             self.taus[1 - side].passed_towards(entry.ts, entry.tsval);
             let last = self.halves[side].totals.last_data;
@@ -172,6 +176,7 @@ impl Flow {
             if entry.has(flags::ACK)
                 && let Some(tau) = self.taus[side].came_back(entry.ts, entry.tsecr, waited)
                 && entry.payload_len > 0
+                && plan.refined
                 && let Some(receiver) = self.taus[1 - side].recent()
             {
                 self.halves[side].echo(entry.ts, tau, tau + receiver);
@@ -186,14 +191,13 @@ impl Flow {
         entry: &Entry,
         sack: &[(Seq, Seq)],
         side: usize,
-        interval: Nanos,
+        plan: Plan,
     ) -> Acked {
         if !entry.has(flags::ACK) || entry.has(flags::RST) {
             return Acked::default();
         }
         let (taus, flow_start) = (&self.taus, self.start);
-        let around =
-            Around { sender: &taus[1 - side], receiver: &taus[side], flow_start, interval };
+        let around = Around { sender: &taus[1 - side], receiver: &taus[side], flow_start, plan };
         let half = &mut self.halves[1 - side];
         half.start(entry.ack);
         let mut wide = [(0, 0); 4];
@@ -209,10 +213,18 @@ impl Flow {
                 let prompt = acked.bytes >= 2 * u64::from(half.mss.value())
                     || acked.next_sent.is_some_and(|sent| entry.ts.since(sent) >= receiver);
                 let farther = receiver.0 * 2 >= sender_least.0;
-                half.round_trip(tau + sender, farther && prompt);
+                half.round_trip(tau + sender, farther && prompt && plan.refined);
             }
         }
         acked
+    }
+
+    /// Something of every part of the state that the next segment needs: reading it early brings
+    /// the cache lines in while other work goes on.
+    #[inline]
+    pub fn touch(&self) -> u64 {
+        let halves = self.halves[0].touch() ^ self.halves[1].touch();
+        halves ^ self.taus[0].touch() ^ self.taus[1].touch() ^ self.recent.touch()
     }
 
     /// Where the observer stands for the half of `sender`: 0 at the sender, 1 at the receiver.
@@ -223,6 +235,11 @@ impl Flow {
     /// Round-trip time of the handshake.
     pub fn handshake_rtt(&self) -> Option<Nanos> {
         Some(self.taus[0].handshake()? + self.taus[1].handshake()?)
+    }
+
+    /// Gives back the room that is kept for more segments.
+    pub fn shrink(&mut self) {
+        self.halves.iter_mut().for_each(Half::shrink);
     }
 
     /// Ends both halves.

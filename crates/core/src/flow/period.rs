@@ -1,6 +1,6 @@
 //! Periods of a half: Isolate while it sends, Merge when it ended (Siekkinen et al. 2007).
 
-use super::gaps::{Gaps, PackedGaps};
+use super::gaps::PackedGaps;
 use super::sums::{Sums, Window};
 use crate::units::Nanos;
 
@@ -52,22 +52,19 @@ pub struct Period {
 
 impl Period {
     /// A period from `start` to `end` with what `window` holds.
-    pub fn new(transfer: bool, start: Nanos, end: Nanos, window: &Window) -> Period {
+    pub fn new(transfer: bool, start: Nanos, end: Nanos, window: Window) -> Period {
         let kind = if transfer {
             PeriodKind::of_transfer(window.sums.data_packets)
         } else {
             PeriodKind::Alp
         };
-        let (sums, gaps) = (window.sums.clone(), window.packed());
+        let (gaps, sums) = (window.packed(), window.sums);
         Period { kind, start, end, sums, gaps, merged: 1, ratio: 1.0 }
     }
 
     /// The period's sums and gaps as a window.
     pub fn window(&self) -> Window {
-        let mut gaps = Gaps::default();
-        gaps.merge_packed(&self.gaps);
-        let gaps = (!gaps.is_empty()).then(|| Box::new(gaps));
-        Window { sums: self.sums.clone(), gaps }
+        Window { sums: self.sums.clone(), gaps: self.gaps.unpack().map(Box::new) }
     }
 
     /// Neighbouring periods as one, of the kind that lasted longer.
@@ -83,7 +80,7 @@ impl Period {
         }
         let transfer = lasted(false) >= lasted(true);
         let merged = neighbours.iter().map(|period| period.merged).sum();
-        Period { merged, ..Period::new(transfer, first.start, last.end, &window) }
+        Period { merged, ..Period::new(transfer, first.start, last.end, window) }
     }
 
     fn duration(&self) -> Nanos {
@@ -110,7 +107,7 @@ impl Period {
         Some(Period {
             merged,
             ratio: ratio.min(1.0),
-            ..Period::new(true, self.start, next.end, &window)
+            ..Period::new(true, self.start, next.end, window)
         })
     }
 }
@@ -311,9 +308,9 @@ mod tests {
                 unique_bytes: (end - start) as u64 * 1_000,
                 ..Sums::default()
             };
-            Period::new(true, ms(start), ms(end), &Window { sums, gaps: None })
+            Period::new(true, ms(start), ms(end), Window { sums, gaps: None })
         };
-        let pause = |start, end| Period::new(false, ms(start), ms(end), &Window::default());
+        let pause = |start, end| Period::new(false, ms(start), ms(end), Window::default());
         let periods = vec![
             transfer(0, 1_000),
             pause(1_000, 1_050),

@@ -70,6 +70,11 @@ impl Rounds {
         ended
     }
 
+    /// Part of [`super::Flow::touch`].
+    pub(super) fn touch(&self) -> u64 {
+        self.end ^ self.flight_before
+    }
+
     /// A round-trip sample within it.
     #[inline]
     pub fn round_trip(&mut self, rtt: Nanos) {

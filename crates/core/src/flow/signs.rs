@@ -132,6 +132,11 @@ impl Signs {
         self.queued_rates.merge(&later.queued_rates);
     }
 
+    /// Part of [`super::Flow::touch`].
+    pub(super) fn touch(&self) -> u64 {
+        self.times.total() ^ self.rtt_sum ^ self.flight_most ^ u64::from(self.rounds_queued)
+    }
+
     /// Takes a round-trip sample of a half whose least one is `floor`.
     #[inline]
     pub fn round_trip(&mut self, rtt: Nanos, floor: Nanos) {

@@ -68,6 +68,15 @@ impl Stretch {
         }
     }
 
+    /// Part of [`super::Flow::touch`].
+    #[inline]
+    pub(super) fn touch(&self) -> u64 {
+        let sums = &self.window.sums;
+        let signs = sums.signs.as_ref().map_or(0, |signs| signs.touch());
+        let window = sums.data_packets ^ sums.rwnd_limited ^ sums.loss_events;
+        window ^ signs ^ (self.period_start.0 ^ self.interval_alp.0) as u64
+    }
+
     /// Where the next segment is added.
     #[inline(always)]
     pub fn window(&mut self, full: bool) -> &mut Window {
@@ -158,7 +167,11 @@ impl Stretch {
     fn end_period(&mut self, at: Nanos) {
         let period = std::mem::take(&mut self.period);
         if at > self.period_start || period.sums.data_packets > 0 {
-            self.periods.push(Period::new(self.in_transfer, self.period_start, at, &period));
+            if self.periods.len() == self.periods.capacity() {
+                // Most halves have one or two, and they are large.
+                self.periods.reserve_exact(1 + self.periods.len() / 2);
+            }
+            self.periods.push(Period::new(self.in_transfer, self.period_start, at, period));
         }
         if self.periods.len() >= MOST_PERIODS {
             self.bound_periods();
@@ -208,6 +221,8 @@ impl Stretch {
         let window = self.window.clone();
         self.period.take(&mut self.window);
         let start = self.interval_start;
+        // One at a time, mostly, and a vector would begin with room for four.
+        self.intervals.reserve_exact(1);
         self.intervals.push(Interval { start, end, kind, sums, window, data_packets });
         self.interval_start = end;
     }

@@ -90,7 +90,8 @@ impl Sums {
 
     /// Mean round-trip time.
     pub fn rtt_mean(&self) -> Option<Nanos> {
-        (self.rtt_samples > 0).then(|| Nanos((self.rtt_sum_ns / self.rtt_samples) as i64))
+        let mean = self.rtt_sum_ns.checked_div(self.rtt_samples)?;
+        Nanos(mean as i64).resolved()
     }
 
     /// Mean receiver window in bytes.

@@ -6,7 +6,10 @@
 //! segments overlap: without it a table of a million flows costs three cache misses one after
 //! another.
 
+mod evict;
+
 use super::Flow;
+use super::class::{Class, Lists, Timeouts};
 use super::entry::Entry;
 use super::log::{Log, Pool};
 use crate::units::{Nanos, Seq};
@@ -20,6 +23,8 @@ pub struct Table {
     slots: Vec<Slot>,
     free: Vec<u32>,
     pool: Pool,
+    lists: Lists,
+    limits: Limits,
     /// Where the search for idle flows goes on.
     sweep: usize,
     /// Where settling goes on.
@@ -27,7 +32,17 @@ pub struct Table {
     hash_key: HashKey,
 }
 
-/// Where a slot is: a piece of the hash, and the slot's number plus one; 0 is empty.
+/// What bounds a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// After how much silence flows end.
+    pub timeouts: Timeouts,
+    /// Flows that it holds at most.
+    pub flows: usize,
+}
+
+/// Where a slot is: the low half of the hash, whose low bits say where it belongs, and the slot's
+/// number plus one; 0 is empty.
 #[derive(Clone, Copy, Default)]
 struct Bucket {
     tag: u32,
@@ -41,11 +56,16 @@ struct Slot {
     last: Nanos,
     log: Log,
     key: FlowKey,
-    /// Who has closed: a bit for the FIN of either side, both for a RST.
-    closing: u8,
+    /// Who has closed, whether more than SYNs came, and the list that it is in.
+    state: State,
     /// How often its log was analysed, as far as that matters.
     bursts: u8,
 }
+
+/// Bits 0 and 1: the FIN of either side, both for a RST. Bit 2: more than SYNs came. From bit 3 on:
+/// the [`Class`] under which it is listed.
+#[derive(Clone, Copy, Default)]
+struct State(u8);
 
 /// What analyses the bursts.
 pub trait Analyse {
@@ -59,18 +79,29 @@ pub trait Analyse {
     );
     /// The flow has ended.
     fn end(&mut self, flow: Box<Flow>);
-    /// A flow was put out before its end.
-    fn evicted(&mut self);
+    /// A flow is put out of a full table, at this time. Whether it is worth its rows: if so it is
+    /// analysed and ended, else `forgotten`.
+    fn evicted(&mut self, class: Class, now: Nanos) -> bool;
+    /// A flow was put out with so many segments and payload bytes that nobody will see.
+    fn forgotten(&mut self, segments: u64, payload_bytes: u64);
 }
 
 impl Table {
-    /// An empty table. `hash_key` decides where flows go; an attacker must not know it.
-    pub fn new(hash_key: HashKey) -> Table {
+    /// An empty table. `hash_key` decides where flows go; an attacker must not know it, and what
+    /// comes out, in which order, does not depend on it.
+    pub fn new(hash_key: HashKey, limits: Limits) -> Table {
+        // Address space only, until it is used: flows are then never moved, which would hold up
+        // whoever waits for packets to be read.
+        let room = if limits.flows <= ROOM_MOST { limits.flows + BATCH } else { 0 };
+        let mut lists = Lists::default();
+        lists.reserve(room);
         Table {
             index: vec![Bucket::default(); 1024],
-            slots: Vec::new(),
+            slots: Vec::with_capacity(room),
             free: Vec::new(),
             pool: Pool::default(),
+            lists,
+            limits,
             sweep: 0,
             settled: 0,
             hash_key,
@@ -88,13 +119,7 @@ impl Table {
     }
 
     /// Files a batch of segments.
-    pub fn push(
-        &mut self,
-        segments: &[Segment],
-        timeout: Nanos,
-        most: usize,
-        analyse: &mut impl Analyse,
-    ) {
+    pub fn push(&mut self, segments: &[Segment], analyse: &mut impl Analyse) {
         let mut hashes = [0u64; BATCH];
         for segments in segments.chunks(BATCH) {
             self.reserve(segments.len());
@@ -107,27 +132,34 @@ impl Table {
                     Some(slot) if slot.key == segment.key => likely as usize,
                     _ => self.find_or_insert(&segment.key, hash, segment.ts),
                 };
-                self.file(segment, id, timeout, analyse);
+                self.file(segment, id, analyse);
             }
-            while self.len() > most {
-                self.evict(analyse);
+            while self.len() > self.limits.flows.max(1) {
+                self.evict(segments[segments.len() - 1].ts, analyse);
             }
         }
     }
 
-    /// Reads what the batch will need. The reads of different segments do not depend on each
-    /// other, so they overlap. Gives the slots at which the flows are most likely; no flow is taken
-    /// out of the table before they are used.
+    /// Reads what the batch will need, one level of it after the other: the reads of a level do not
+    /// depend on each other, so they overlap. Gives the slots at which the flows are most likely;
+    /// no flow is taken out of the table before they are used.
     fn touch(&self, hashes: &[u64]) -> [u32; BATCH] {
         let mask = self.index.len() - 1;
-        let mut sum = 0u32;
         let mut likely = [u32::MAX; BATCH];
         for (likely, &hash) in likely.iter_mut().zip(hashes) {
-            let bucket = self.index[hash as usize & mask];
-            let id = bucket.slot.wrapping_sub(1);
+            *likely = self.index[hash as usize & mask].slot.wrapping_sub(1);
+        }
+        let mut sum = 0;
+        for &id in &likely[..hashes.len()] {
             if let Some(slot) = self.slots.get(id as usize) {
-                sum = sum.wrapping_add(self.pool.touch(&slot.log));
-                *likely = id;
+                sum ^= self.pool.touch(&slot.log);
+            }
+        }
+        for &id in &likely[..hashes.len()] {
+            if let Some(slot) = self.slots.get(id as usize)
+                && slot.log.len() + SOON >= slot.enough()
+            {
+                sum ^= slot.touch(&self.pool);
             }
         }
         black_box(sum);
@@ -135,22 +167,24 @@ impl Table {
     }
 
     #[inline]
-    fn file(&mut self, segment: &Segment, id: usize, timeout: Nanos, analyse: &mut impl Analyse) {
+    fn file(&mut self, segment: &Segment, id: usize, analyse: &mut impl Analyse) {
         let slot = &mut self.slots[id];
         // A clock that was set back must not make the time of a flow run backwards.
         let ts = segment.ts.max(slot.last);
-        if slot.is_over(ts, timeout) {
-            (slot.closing, slot.bursts) = (0, 0);
+        if slot.is_over(ts, &self.limits.timeouts) {
+            (slot.state, slot.bursts) = (slot.state.cleared(), 0);
             slot.drain(&mut self.pool, analyse);
             if let Some(flow) = slot.flow.take() {
                 analyse.end(flow);
             }
         }
         slot.last = ts;
-        slot.closing |= closing(segment);
+        slot.state.see(segment);
         if segment.sack_count == 0 {
             self.pool.push(&mut slot.log, segment, ts);
-            if slot.log.len() >= slot.enough() {
+            if slot.state.is_closed() && slot.flow.is_some() {
+                slot.lay_off(&mut self.pool, analyse);
+            } else if slot.log.len() >= slot.enough() {
                 slot.drain(&mut self.pool, analyse);
             }
         } else {
@@ -158,12 +192,25 @@ impl Table {
             let blocks = &segment.sack[..usize::from(segment.sack_count).min(4)];
             analyse.segment(&slot.key, &mut slot.flow, &Entry::of(segment, ts), blocks);
         }
+        if slot.class() != slot.state.listed() {
+            self.list(id);
+        }
+    }
+
+    /// Moves a slot to the list of its class.
+    #[inline(never)]
+    fn list(&mut self, id: usize) {
+        let slot = &mut self.slots[id];
+        let (from, to) = (slot.state.listed(), slot.class());
+        slot.state.set_listed(to);
+        self.lists.remove(id, from);
+        self.lists.push(id, to);
     }
 
     #[inline(never)]
     fn find_or_insert(&mut self, key: &FlowKey, hash: u64, ts: Nanos) -> usize {
         let mask = self.index.len() - 1;
-        let tag = (hash >> 32) as u32;
+        let tag = hash as u32;
         let mut at = hash as usize & mask;
         loop {
             let bucket = self.index[at];
@@ -176,8 +223,14 @@ impl Table {
             }
             at = (at + 1) & mask;
         }
-        let slot =
-            Slot { flow: None, last: ts, log: Log::default(), key: *key, closing: 0, bursts: 0 };
+        let slot = Slot {
+            flow: None,
+            last: ts,
+            log: Log::default(),
+            key: *key,
+            state: State::default(),
+            bursts: 0,
+        };
         let id = match self.free.pop() {
             Some(id) => {
                 self.slots[id as usize] = slot;
@@ -188,11 +241,14 @@ impl Table {
                 self.slots.len() - 1
             }
         };
+        self.slots[id].state.set_listed(Class::HalfOpen);
+        self.lists.push(id, Class::HalfOpen);
         self.index[at] = Bucket { tag, slot: id as u32 + 1 };
         id
     }
 
-    /// Keeps the index at most half full with `more` flows.
+    /// Keeps the index at most half full with `more` flows. Buckets know where they belong, so that
+    /// one pass over them, near in order, is all that a burst of new flows has to wait for.
     fn reserve(&mut self, more: usize) {
         if (self.len() + more) * 2 <= self.index.len() {
             return;
@@ -200,8 +256,7 @@ impl Table {
         let size = (self.index.len() * 2).max((more * 2).next_power_of_two());
         let old = std::mem::replace(&mut self.index, vec![Bucket::default(); size]);
         for bucket in old.into_iter().filter(|bucket| bucket.slot != 0) {
-            let hash = self.hash(&self.slots[bucket.slot as usize - 1].key);
-            let mut at = hash as usize & (size - 1);
+            let mut at = bucket.tag as usize & (size - 1);
             while self.index[at].slot != 0 {
                 at = (at + 1) & (size - 1);
             }
@@ -209,13 +264,13 @@ impl Table {
         }
     }
 
-    /// Looks at `count` slots for flows that have been idle since before `now - timeout` and ends
-    /// them. Called with a few slots a segment, so that no pause is ever long.
-    pub fn sweep(&mut self, count: usize, now: Nanos, timeout: Nanos, analyse: &mut impl Analyse) {
+    /// Looks at `count` slots for flows that have been silent for too long at `now` and ends them.
+    /// Called with a slot for a segment, so that no pause is ever long.
+    pub fn sweep(&mut self, count: usize, now: Nanos, analyse: &mut impl Analyse) {
         for _ in 0..count.min(self.slots.len()) {
             self.sweep = (self.sweep + 1) % self.slots.len();
             let slot = &self.slots[self.sweep];
-            if slot.held() && slot.is_over(now, timeout) {
+            if slot.held() && slot.is_over(now, &self.limits.timeouts) {
                 self.end(self.sweep, analyse);
             }
         }
@@ -239,39 +294,25 @@ impl Table {
         self.slots.len()
     }
 
-    /// Puts one flow out: of a few flows the one that was silent longest, of those without data
-    /// first.
-    fn evict(&mut self, analyse: &mut impl Analyse) {
-        let mut victim = None;
-        for _ in 0..EVICTION_CHOICES {
-            self.sweep = (self.sweep + 1) % self.slots.len();
-            let slot = &self.slots[self.sweep];
-            if slot.held() {
-                let rank = (slot.flow.is_some(), slot.last);
-                if victim.is_none_or(|(best, _)| rank < best) {
-                    victim = Some((rank, self.sweep));
-                }
-            }
-        }
-        if let Some((_, id)) = victim {
-            analyse.evicted();
-            self.end(id, analyse);
-        }
-    }
-
-    /// Ends up to `count` flows; whether some are left.
+    /// Ends up to `count` flows; whether some are left. Nothing can be filed until none is.
     pub fn finish(&mut self, count: usize, analyse: &mut impl Analyse) -> bool {
-        for _ in 0..count {
-            while self.slots.last().is_some_and(|slot| !slot.held()) {
-                self.slots.pop();
+        // Nothing is looked up any more, and taking out each flow would cost a cache miss.
+        self.index = Vec::new();
+        let mut ended = 0;
+        while ended < count
+            && let Some(mut slot) = self.slots.pop()
+        {
+            if let Some(soon) = self.slots.len().checked_sub(AHEAD) {
+                black_box(self.slots[soon].touch(&self.pool));
             }
-            match self.slots.len() {
-                0 => break,
-                len => self.end(len - 1, analyse),
+            if slot.held() {
+                slot.drain(&mut self.pool, analyse);
+                slot.flow.take().into_iter().for_each(|flow| analyse.end(flow));
+                ended += 1;
             }
         }
         if self.slots.is_empty() {
-            self.free.clear();
+            *self = Table::new(self.hash_key, self.limits);
         }
         !self.slots.is_empty()
     }
@@ -282,7 +323,8 @@ impl Table {
         self.pool.free(&mut slot.log);
         let flow = slot.flow.take();
         slot.last = FREE;
-        let key = slot.key;
+        let (key, class) = (slot.key, slot.state.listed());
+        self.lists.remove(id, class);
         self.remove(&key, id);
         self.free.push(id as u32);
         if let Some(flow) = flow {
@@ -299,8 +341,7 @@ impl Table {
         }
         let mut next = (at + 1) & mask;
         while self.index[next].slot != 0 {
-            let home =
-                self.hash(&self.slots[self.index[next].slot as usize - 1].key) as usize & mask;
+            let home = self.index[next].tag as usize & mask;
             // Whether `home` lies cyclically outside (at, next]: then the bucket may move to `at`.
             if (next.wrapping_sub(home) & mask) >= (next.wrapping_sub(at) & mask) {
                 self.index[at] = self.index[next];
@@ -318,10 +359,22 @@ impl Table {
 }
 
 impl Slot {
-    /// Whether the flow has ended by `now`: idle for `timeout`, or closed and silent since.
-    fn is_over(&self, now: Nanos, timeout: Nanos) -> bool {
+    /// Whether the flow has ended by `now`.
+    #[inline]
+    fn is_over(&self, now: Nanos, timeouts: &Timeouts) -> bool {
         let silent = now.since(self.last);
-        silent > timeout || (self.closing == CLOSED && silent > TIME_WAIT)
+        silent > timeouts.closed.min(timeouts.half_open)
+            && silent > timeouts.of(self.state.listed())
+    }
+
+    #[inline]
+    fn class(&self) -> Class {
+        match self.state {
+            state if state.is_closed() => Class::Closed,
+            _ if self.flow.is_some() => Class::Long,
+            state if state.is_established() => Class::Short,
+            _ => Class::HalfOpen,
+        }
     }
 
     /// How many segments are analysed together. A flow that has its state needs no long log any
@@ -329,6 +382,13 @@ impl Slot {
     #[inline]
     fn enough(&self) -> usize {
         if self.flow.is_some() && self.bursts < MANY_BURSTS { BURST } else { Log::LONGEST }
+    }
+
+    /// Something of all that analysing the log will read; see [`Table::touch`].
+    #[inline]
+    fn touch(&self, pool: &Pool) -> u32 {
+        let state = self.flow.as_ref().map_or(0, |flow| flow.touch());
+        pool.entries(&self.log).iter().fold(state as u32, |sum, entry| sum ^ entry.seq.0)
     }
 
     /// Analyses what waits in the log.
@@ -344,29 +404,74 @@ impl Slot {
         }
     }
 
+    /// Analyses what waits, and gives back the room that a flow without a future does not need: it
+    /// stays in the table for [`TIME_WAIT`].
+    #[cold]
+    fn lay_off(&mut self, pool: &mut Pool, analyse: &mut impl Analyse) {
+        self.drain(pool, analyse);
+        pool.free(&mut self.log);
+        self.flow.iter_mut().for_each(|flow| flow.shrink());
+    }
+
     fn held(&self) -> bool {
         self.last != FREE
     }
 }
 
-/// What `segment` adds to [`Slot::closing`].
-#[inline]
-fn closing(segment: &Segment) -> u8 {
-    match segment.flags & (flags::FIN | flags::RST) {
-        0 => 0,
-        bits if bits & flags::RST != 0 => CLOSED,
-        _ => 1 << u8::from(segment.forward),
+impl State {
+    /// Learns from a segment.
+    #[inline]
+    fn see(&mut self, segment: &Segment) {
+        let bits = segment.flags & (flags::SYN | flags::FIN | flags::RST);
+        if bits == 0 {
+            self.0 |= ESTABLISHED;
+        } else if bits & flags::RST != 0 {
+            self.0 |= CLOSED;
+        } else if bits & flags::FIN != 0 {
+            self.0 |= ESTABLISHED | 1 << u8::from(segment.forward);
+        } else if segment.flags & flags::ACK == 0 {
+            // The next connection on the same ports.
+            self.0 &= !CLOSED;
+        }
+    }
+
+    #[inline]
+    fn is_closed(self) -> bool {
+        self.0 & CLOSED == CLOSED
+    }
+
+    #[inline]
+    fn is_established(self) -> bool {
+        self.0 & ESTABLISHED != 0
+    }
+
+    #[inline]
+    fn listed(self) -> Class {
+        Class::ALL[usize::from(self.0 >> LISTED_SHIFT & 3)]
+    }
+
+    fn set_listed(&mut self, class: Class) {
+        self.0 = self.0 & (CLOSED | ESTABLISHED) | (class as u8) << LISTED_SHIFT;
+    }
+
+    /// That of the next flow in the same slot, which is still in the same list.
+    fn cleared(self) -> State {
+        State(self.0 & !(CLOSED | ESTABLISHED))
     }
 }
 
 const _: () = assert!(size_of::<Slot>() == 64);
 /// Both sides have closed, or one has reset.
 const CLOSED: u8 = 3;
-/// How long Linux keeps a closed connection so that stray segments find it (TCP_TIMEWAIT_LEN); a
-/// closed flow waits as long.
-const TIME_WAIT: Nanos = Nanos(60_000_000_000);
+/// A segment came that is no SYN and no RST.
+const ESTABLISHED: u8 = 4;
+const LISTED_SHIFT: u8 = 3;
 /// Segments of which the memory accesses overlap.
 const BATCH: usize = 32;
+/// So many segments before its log is analysed, the state of a flow is read ahead.
+const SOON: usize = 2;
+/// Slots that are read ahead when all flows end.
+const AHEAD: usize = 4;
 /// Segments of a flow with state that are analysed together.
 const BURST: usize = 16;
 /// Bursts after which a flow counts as long: 200 segments.
@@ -374,7 +479,7 @@ const MANY_BURSTS: u8 = 12;
 /// Entries from which a flow without state is given it while the link is live: a handshake, a
 /// request, an answer and the end are fewer.
 const LONG_LOG: usize = 12;
-/// Slots looked at to put one out.
-const EVICTION_CHOICES: usize = 16;
+/// Flows for which a table has room from its beginning.
+const ROOM_MOST: usize = 1 << 22;
 /// `last` of a slot that holds no flow.
 const FREE: Nanos = Nanos(i64::MIN);

@@ -76,7 +76,7 @@ fn play(script: &str) -> (Flow, Vec<String>) {
         let (segment, sack) = parse(line);
         let entry = Entry::of(&segment, segment.ts);
         let flow = flow.get_or_insert_with(|| Flow::new(key(), 1, &entry));
-        let filed = flow.segment(at as u64 + 1, &entry, &sack, Nanos(3_000_000_000));
+        let filed = flow.segment(at as u64 + 1, &entry, &sack, PLAN);
         if filed.duplicate {
             kinds.push("duplicate_frame".to_owned());
         } else if let Some(sent) = filed.sent {
@@ -89,6 +89,8 @@ fn play(script: &str) -> (Flow, Vec<String>) {
 }
 
 /// A handshake of 40 ms seen at the sender, and four segments in flight.
+const PLAN: Plan = Plan { interval: Nanos(3_000_000_000), refined: true };
+
 const OPENING: &str = "
       0 > 0:0 0 syn
      40 < 0:0 1 syn
@@ -285,4 +287,39 @@ fn the_next_connection_on_the_same_ports_is_another_flow() {
     assert!(!flow.is_reopened_by(&syn("100 > 0:0 0 syn")), "the same SYN again");
     assert!(flow.is_reopened_by(&syn("100 > 777:0 0 syn")));
     assert!(!flow.is_reopened_by(&syn("100 < 777:0 0 syn")), "a SYN/ACK opens nothing");
+}
+
+#[test]
+fn a_syn_copied_on_its_way_does_not_hide_the_handshake() {
+    let (flow, kinds) = play(
+        "      0 > 0:0 0 id 7 ts 900/0 syn
+          50 > 0:0 0 id 7 ts 900/0 syn
+          51 < 0:0 1 id 3 ts 50/900 syn
+         101 > 1:0 1 id 8 ts 950/50",
+    );
+    assert_eq!(kinds, ["duplicate_frame"]);
+    assert_eq!(flow.handshake_rtt(), Some(Nanos::from_millis(101)));
+    let (flow, _) = play(
+        "      0 > 0:0 0 id 7 ts 900/0 syn
+        1000 > 0:0 0 id 7 ts 900/0 syn
+        1050 < 0:0 1 id 3 ts 50/900 syn
+        1100 > 1:0 1 id 8 ts 950/50",
+    );
+    assert_eq!(flow.handshake_rtt(), None, "sent again: which of them was answered?");
+}
+
+#[test]
+fn data_before_a_fin_that_was_acknowledged_unseen_is_found_when_it_comes() {
+    let (flow, kinds) = after_opening(
+        "81 < 1:0 4001
+         90 > 4501:0 1 fin
+        130 < 1:0 4502
+        140 > 4001:500 1",
+    );
+    assert_eq!(kinds, ["reordered"]);
+    let totals = &flow.halves[0].totals;
+    assert_eq!((totals.unique_bytes, totals.retransmitted_bytes), (4500, 0));
+    assert_eq!(totals.missed_bytes, 0, "it came after all");
+    let (flow, _) = after_opening("81 < 1:0 4001\n 90 > 4001:0 1 fin\n 130 < 1:0 4002");
+    assert_eq!(flow.halves[0].totals.missed_bytes, 0, "the FIN is no data");
 }

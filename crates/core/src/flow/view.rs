@@ -103,6 +103,18 @@ impl SenderView {
         });
     }
 
+    /// Part of [`super::Flow::touch`].
+    #[inline]
+    pub(super) fn touch(&self) -> u64 {
+        let coming = self.coming.front().map_or(0, |ack| ack.una);
+        coming ^ self.una ^ self.released_at.0 as u64 ^ self.clock.touch()
+    }
+
+    /// Part of [`super::Flow::shrink`].
+    pub(super) fn shrink(&mut self) {
+        self.coming.shrink_to_fit();
+    }
+
     /// What the sender of `entry` knew. `None` before the first acknowledgement reached it.
     #[inline(always)]
     pub fn at(&mut self, entry: &Entry) -> Option<Known> {

@@ -14,11 +14,13 @@ use std::sync::Arc;
 /// A value that fits into a column. `Option` makes the column nullable.
 pub trait Cell {
     /// The Arrow builder of the column.
-    type Builder: ArrayBuilder + Default;
+    type Builder: ArrayBuilder;
     /// The Arrow type of the column.
     const TYPE: DataType;
     /// Whether the column may hold NULL.
     const NULLABLE: bool = false;
+    /// An empty builder with room for so many rows.
+    fn builder(rows: usize) -> Self::Builder;
     /// Adds this value.
     fn append(self, builder: &mut Self::Builder);
     /// Adds a NULL.
@@ -26,10 +28,13 @@ pub trait Cell {
 }
 
 macro_rules! primitive_cells {
-    ($($rust:ty => $builder:ty, $arrow:ident;)+) => {$(
+    ($($rust:ty => $builder:ty, $arrow:ident $(, $text_bytes:expr)?;)+) => {$(
         impl Cell for $rust {
             type Builder = $builder;
             const TYPE: DataType = DataType::$arrow;
+            fn builder(rows: usize) -> $builder {
+                <$builder>::with_capacity(rows $(, rows * $text_bytes)?)
+            }
             fn append(self, builder: &mut $builder) { builder.append_value(self); }
             fn append_null(builder: &mut $builder) { builder.append_null(); }
         }
@@ -45,13 +50,19 @@ primitive_cells! {
     i32 => Int32Builder, Int32;
     i64 => Int64Builder, Int64;
     f64 => Float64Builder, Float64;
-    String => StringBuilder, Utf8;
-    &'static str => StringBuilder, Utf8;
+    String => StringBuilder, Utf8, TEXT_BYTES;
+    &'static str => StringBuilder, Utf8, TEXT_BYTES;
 }
+
+/// What a text takes, about.
+const TEXT_BYTES: usize = 16;
 
 impl Cell for Cow<'static, str> {
     type Builder = StringBuilder;
     const TYPE: DataType = DataType::Utf8;
+    fn builder(rows: usize) -> StringBuilder {
+        String::builder(rows)
+    }
     fn append(self, builder: &mut StringBuilder) {
         builder.append_value(self);
     }
@@ -63,6 +74,9 @@ impl Cell for Cow<'static, str> {
 impl Cell for Nanos {
     type Builder = Int64Builder;
     const TYPE: DataType = DataType::Int64;
+    fn builder(rows: usize) -> Int64Builder {
+        i64::builder(rows)
+    }
     fn append(self, builder: &mut Int64Builder) {
         builder.append_value(self.0);
     }
@@ -74,6 +88,9 @@ impl Cell for Nanos {
 impl Cell for IpAddr {
     type Builder = StringBuilder;
     const TYPE: DataType = DataType::Utf8;
+    fn builder(rows: usize) -> StringBuilder {
+        String::builder(rows)
+    }
     fn append(self, builder: &mut StringBuilder) {
         match self {
             IpAddr::V4(addr) => append_ipv4(addr, builder),
@@ -117,6 +134,9 @@ impl<T: Cell> Cell for Option<T> {
     type Builder = T::Builder;
     const TYPE: DataType = T::TYPE;
     const NULLABLE: bool = true;
+    fn builder(rows: usize) -> T::Builder {
+        T::builder(rows)
+    }
     fn append(self, builder: &mut T::Builder) {
         match self {
             Some(value) => value.append(builder),
@@ -131,17 +151,22 @@ impl<T: Cell> Cell for Option<T> {
 /// A group of columns: a struct made by [`columns!`], or a pair of groups.
 pub trait Columns {
     /// The Arrow builders of the group.
-    type Builder: Default;
+    type Builder;
+    /// Empty builders with room for so many rows.
+    fn builder(rows: usize) -> Self::Builder;
     /// Adds the fields, each with its meaning as metadata `doc`.
     fn fields(fields: &mut Vec<Field>);
     /// Adds one row.
     fn append(self, builder: &mut Self::Builder);
-    /// Moves the rows out of the builders.
-    fn finish(builder: &mut Self::Builder, arrays: &mut Vec<ArrayRef>);
+    /// The columns that were built.
+    fn finish(builder: Self::Builder, arrays: &mut Vec<ArrayRef>);
 }
 
 impl<A: Columns, B: Columns> Columns for (A, B) {
     type Builder = (A::Builder, B::Builder);
+    fn builder(rows: usize) -> Self::Builder {
+        (A::builder(rows), B::builder(rows))
+    }
     fn fields(fields: &mut Vec<Field>) {
         A::fields(fields);
         B::fields(fields);
@@ -150,9 +175,9 @@ impl<A: Columns, B: Columns> Columns for (A, B) {
         self.0.append(&mut builder.0);
         self.1.append(&mut builder.1);
     }
-    fn finish(builder: &mut Self::Builder, arrays: &mut Vec<ArrayRef>) {
-        A::finish(&mut builder.0, arrays);
-        B::finish(&mut builder.1, arrays);
+    fn finish(builder: Self::Builder, arrays: &mut Vec<ArrayRef>) {
+        A::finish(builder.0, arrays);
+        B::finish(builder.1, arrays);
     }
 }
 
@@ -163,7 +188,7 @@ pub fn field<T: Cell>(name: &str, doc: &str) -> Field {
 }
 
 /// Finishes one builder.
-pub fn finish(builder: &mut impl ArrayBuilder) -> ArrayRef {
+pub fn finish(mut builder: impl ArrayBuilder) -> ArrayRef {
     Arc::new(builder.finish())
 }
 
@@ -178,11 +203,13 @@ macro_rules! columns {
         pub struct $name { $($(#[doc = $doc])+ pub $field: $type,)+ }
 
         #[doc = concat!("The Arrow builders of [`", stringify!($name), "`].")]
-        #[derive(Default)]
         pub struct $builder { $($field: <$type as $crate::record::Cell>::Builder,)+ }
 
         impl $crate::record::Columns for $name {
             type Builder = $builder;
+            fn builder(rows: usize) -> $builder {
+                $builder { $($field: <$type as $crate::record::Cell>::builder(rows),)+ }
+            }
             fn fields(fields: &mut Vec<arrow_schema::Field>) {
                 $(fields.push($crate::record::field::<$type>(
                     stringify!($field), concat!($($doc),+),
@@ -191,8 +218,8 @@ macro_rules! columns {
             fn append(self, builder: &mut $builder) {
                 $(<$type as $crate::record::Cell>::append(self.$field, &mut builder.$field);)+
             }
-            fn finish(builder: &mut $builder, arrays: &mut Vec<arrow_array::ArrayRef>) {
-                $(arrays.push($crate::record::finish(&mut builder.$field));)+
+            fn finish(builder: $builder, arrays: &mut Vec<arrow_array::ArrayRef>) {
+                $(arrays.push($crate::record::finish(builder.$field));)+
             }
         }
     };

@@ -20,7 +20,7 @@ pub struct Batches<R: Columns> {
 
 impl<R: Columns> Default for Batches<R> {
     fn default() -> Self {
-        Batches { schema: schema::<R>(), builder: R::Builder::default(), rows: 0 }
+        Batches { schema: schema::<R>(), builder: R::builder(0), rows: 0 }
     }
 }
 
@@ -46,13 +46,18 @@ impl<R: Columns> Batches<R> {
         if self.is_empty() {
             return None;
         }
+        // After a full batch comes another one; to grow column by column would copy each twice.
+        let room = if self.rows >= MANY_ROWS { self.rows } else { 0 };
         self.rows = 0;
         let mut arrays: Vec<ArrayRef> = Vec::new();
-        R::finish(&mut self.builder, &mut arrays);
+        R::finish(std::mem::replace(&mut self.builder, R::builder(room)), &mut arrays);
         let batch = RecordBatch::try_new(self.schema.clone(), arrays);
         Some(batch.expect("builders and schema come from one declaration"))
     }
 }
+
+/// Rows of a batch that was taken since it was full enough.
+const MANY_ROWS: usize = 4096;
 
 /// The Arrow schema of a row type.
 pub fn schema<R: Columns>() -> Arc<Schema> {

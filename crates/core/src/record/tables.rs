@@ -213,7 +213,7 @@ columns! {
         cause: Option<&'static str>,
         /// `high`, `medium` or `low`.
         confidence: Option<&'static str>,
-        /// Why there is no limitation, or which score is missing.
+        /// Why there is no limitation, or which score or round-trip time is missing.
         null_reason: Option<Text>,
         /// Whether a standing queue was seen.
         bufferbloat: Option<bool>,

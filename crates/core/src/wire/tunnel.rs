@@ -239,6 +239,12 @@ fn gre_payload(walk: &mut Walk, protocol: u16, sequence: bool) -> Result<Layer, 
 fn udp(walk: &mut Walk) -> Result<Layer, Counter> {
     let header = *walk.take::<8>()?;
     let (src, dst) = (be16(&[header[0], header[1]]), be16(&[header[2], header[3]]));
+    // The datagram may end before its packet. No length, or one below that of the header, is that
+    // of a packet longer than the field can say (BIG TCP).
+    let payload = u32::from(be16(&[header[4], header[5]])).checked_sub(8);
+    if let Some(payload) = payload.filter(|&payload| payload < walk.wire) {
+        walk.limit(payload);
+    }
     match dst {
         // The second is what Linux used before the number was assigned.
         4789 | 8472 => vxlan(walk),

@@ -16,8 +16,12 @@ pub(super) struct Cursor {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame<'a> {
     pub ts: Nanos,
+    /// Whether the card took the time.
+    pub by_card: bool,
     wire_len: u32,
     bytes: &'a [u8],
+    /// Whether it is on its way out with a tag in the frame.
+    pub tag_hidden: bool,
     /// A tag that the card or the kernel took off: EtherType and tag control information.
     tag: Option<[u8; TAG_LEN]>,
     next: usize,
@@ -47,10 +51,16 @@ impl Cursor {
             let ([a, b], [c, d]) = (ethertype.to_be_bytes(), control.to_be_bytes());
             [a, b, c, d]
         });
+        let bytes = header.get(start..start + captured as usize)?;
+        // `struct sockaddr_ll` comes behind the header.
+        let leaves = header.get(SLL_PKTTYPE).is_some_and(|&kind| kind == libc::PACKET_OUTGOING);
+        let tagged = || matches!(bytes.get(12..14), Some([0x81, 0x00] | [0x88, 0xa8]));
         Some(Frame {
+            tag_hidden: leaves && tagged(),
             ts: Nanos(i64::from(seconds) * 1_000_000_000 + i64::from(nanos)),
+            by_card: status & STAMPED_BY_CARD != 0,
             wire_len,
-            bytes: header.get(start..start + captured as usize)?,
+            bytes,
             tag,
             next: self.at + word(header, 0)? as usize,
         })
@@ -100,6 +110,10 @@ fn half(bytes: &[u8], at: usize) -> Option<u16> {
 /// Both Ethernet addresses, after which a tag stands (IEEE 802.1Q clause 9).
 const ADDRESSES_LEN: usize = 12;
 const TAG_LEN: usize = 4;
+/// Where `sll_pkttype` is: TPACKET_ALIGN(sizeof(struct tpacket3_hdr)) and ten bytes.
+const SLL_PKTTYPE: usize = 48 + 10;
+/// TP_STATUS_TS_RAW_HARDWARE.
+const STAMPED_BY_CARD: u32 = 1 << 31;
 /// EtherType of a customer's tag.
 const VLAN: u16 = 0x8100;
 
@@ -145,6 +159,18 @@ mod tests {
         let wanted =
             [(1_000_000_007, 1500, b"first".to_vec()), (2_000_000_007, 1500, b"second".to_vec())];
         assert_eq!(records(&block), wanted);
+    }
+
+    #[test]
+    fn who_took_the_time_is_known() {
+        // TP_STATUS_TS_SOFTWARE.
+        let kernel = 1 << 29;
+        let block = block(&[(1, kernel, 0, b"a"), (2, STAMPED_BY_CARD, 0, b"b")]);
+        let mut cursor = Cursor::new(&block);
+        let first = cursor.frame(&block).expect("a frame");
+        cursor.pass(&first);
+        let second = cursor.frame(&block).expect("another");
+        assert_eq!([first.by_card, second.by_card], [false, true]);
     }
 
     #[test]

@@ -39,34 +39,39 @@ impl Fanout {
 /// behind the EtherType of a tag. Ports count only where every packet of a flow has them: in TCP
 /// that is no fragment. Too short a packet gives 0.
 pub(super) fn symmetric_program() -> Vec<Instruction> {
-    let blocks = [ip_header(0), ip_header(TAG_LEN), ip_header(2 * TAG_LEN)];
-    let [plain, tagged, _] = blocks.each_ref().map(|block| block.len() as u32);
+    let plain = ip_header(0, &[op(RET_K, 0)]);
+    // What looks like a tag may be the length of a packet (2,048 bytes are 0x0800), for the network
+    // header of what leaves with its tag in the frame is the IP header.
+    let tagged = ip_header(TAG_LEN, &[]);
+    let twice = ip_header(2 * TAG_LEN, &[op(JA, tagged.len() as u32)]);
+    let blocks = [twice, tagged, plain];
+    let [twice, tagged, _] = blocks.each_ref().map(|block| block.len() as u32);
     let mut program = vec![
         op(LDW_ABS, PROTOCOL),
-        jump(JEQ, ETHERTYPE_IPV4, 9, 0),
-        jump(JEQ, ETHERTYPE_IPV6, 8, 0),
+        jump(JEQ, ETHERTYPE_IPV4, 8, 0),
+        jump(JEQ, ETHERTYPE_IPV6, 7, 0),
         op(LDH_ABS, NET + 2),
         jump(JEQ, ETHERTYPE_IPV4, 4, 0),
         jump(JEQ, ETHERTYPE_IPV6, 3, 0),
         op(LDH_ABS, NET + 6),
-        jump(JEQ, ETHERTYPE_IPV4, 2, 0),
-        jump(JEQ, ETHERTYPE_IPV6, 1, 2),
-        op(JA, 1 + plain),
-        op(JA, plain + tagged),
+        jump(JEQ, ETHERTYPE_IPV4, 3, 0),
+        jump(JEQ, ETHERTYPE_IPV6, 2, 1),
+        op(JA, 1 + twice),
+        op(JA, twice + tagged),
     ];
     program.extend(blocks.concat());
     program
 }
 
-/// Goes on with the IP header at this place.
-fn ip_header(at: u32) -> Vec<Instruction> {
+/// Goes on with the IP header at this place, or `otherwise` if there is none.
+fn ip_header(at: u32, otherwise: &[Instruction]) -> Vec<Instruction> {
     let ipv4 = family(&ipv4_ports(NET + at), NET + at, &[12, 16]);
     let ipv6 = family(&ipv6_ports(NET + at), NET + at, &[8, 12, 16, 20, 24, 28, 32, 36]);
     let mut program = vec![op(LDB_ABS, NET + at), op(RSH, 4), jump(JEQ, 4, 0, ipv4.len() as u8)];
     program.extend(ipv4);
     program.push(jump(JEQ, 6, 0, ipv6.len() as u8));
     program.extend(ipv6);
-    program.push(op(RET_K, 0));
+    program.extend_from_slice(otherwise);
     program
 }
 
@@ -176,12 +181,28 @@ mod tests {
     }
 
     fn packet(tags: usize, from: (u8, u16), to: (u8, u16), fragment: u8) -> Vec<u8> {
-        let mut packet = [0, 5, 8, 0].repeat(tags);
+        let mut packet = match tags {
+            0 => Vec::new(),
+            1 => vec![0, 5, 8, 0],
+            _ => vec![0, 5, 0x81, 0, 0, 6, 8, 0],
+        };
         packet.extend([0x45, 0, 0, 40, 0, 0, fragment, 0, 64, 6, 0, 0]);
         packet.extend([10, 0, 0, from.0, 10, 0, 0, to.0]);
         packet.extend([from.1.to_be_bytes(), to.1.to_be_bytes()].concat());
         packet.extend([0; 16]);
         packet
+    }
+
+    #[test]
+    fn a_length_that_looks_like_a_tag_is_none() {
+        // Its own tag stands before the network header, as on the way out.
+        let (client, server) = ((1, 40_000), (7, 443));
+        let program = gives(expected(client, server, true), 0x8100);
+        for length in [0x0800u16, 0x86dd, 1500] {
+            let mut packet = packet(0, client, server, 0);
+            packet[2..4].copy_from_slice(&length.to_be_bytes());
+            assert!(program.matches(&packet, 60), "{length} bytes");
+        }
     }
 
     /// What the program is to give, computed another way.
@@ -194,7 +215,7 @@ mod tests {
     #[test]
     fn both_directions_give_the_same_with_and_without_a_tag() {
         let (client, server) = ((1, 40_000), (7, 443));
-        for (tags, ethertype) in [(0, ETHERTYPE_IPV4), (1, 0x8100)] {
+        for (tags, ethertype) in [(0, ETHERTYPE_IPV4), (1, 0x8100), (2, 0x88a8)] {
             for (from, to) in [(client, server), (server, client)] {
                 let program = gives(expected(from, to, true), ethertype);
                 assert!(program.matches(&packet(tags, from, to, 0), 60), "{tags} tags");

@@ -23,7 +23,9 @@ pub(crate) fn open(
     for name in &capture.interfaces {
         let mut group = None;
         for member in &mut members {
-            let (tap, known) = tap(capture, name, group)?;
+            let (mut tap, known) = tap(capture, name, group)?;
+            let matters = capture.fanout == Fanout::Hash && workers > 1;
+            tap.hidden = matters.then_some(0);
             group = Some(known);
             member.taps.push(tap);
         }
@@ -70,6 +72,9 @@ fn tap(capture: &Capture, name: &str, group: Option<u16>) -> Result<(Tap, u16), 
     socket.filter(&NOTHING).map_err(failed("attach a filter"))?;
     // Without it every socket takes a time of its own, later than this one.
     socket.stamp_early().map_err(failed("ask for times"))?;
+    if capture.hardware_times {
+        socket.stamp_in_hardware(name).map_err(|error| no_card_clock(name, &error))?;
+    }
     if interface.hardware == libc::ARPHRD_LOOPBACK {
         // There a packet passes twice: on its way out and on its way in.
         socket.set(libc::PACKET_IGNORE_OUTGOING, 1).map_err(failed("ignore outgoing packets"))?;
@@ -81,7 +86,9 @@ fn tap(capture: &Capture, name: &str, group: Option<u16>) -> Result<(Tap, u16), 
     if capture.promiscuous {
         socket.promiscuous(interface).map_err(failed("become promiscuous"))?;
     }
-    Ok((Tap { ring, interface: name.to_owned(), linktype, open: None, gone: false }, group))
+    let interface = name.to_owned();
+    let (open, gone, stamped, by_card, hidden) = (None, false, [0; 2], false, None);
+    Ok((Tap { ring, interface, linktype, open, gone, stamped, by_card, hidden }, group))
 }
 
 /// Joins a fan-out group. A single worker joins one too, for it is there that fragments are put
@@ -158,6 +165,22 @@ fn no_interface(name: &str, error: &io::Error) -> Error {
     match error.raw_os_error() {
         Some(libc::ENODEV) => Error::Usage(format!("no interface '{name}': `ip link` lists them")),
         _ => failed(name, "look the interface up", error),
+    }
+}
+
+fn no_card_clock(name: &str, error: &io::Error) -> Error {
+    match error.raw_os_error() {
+        Some(libc::EPERM) => Error::Privilege(format!(
+            "{name}: hardware timestamps need CAP_NET_ADMIN beside CAP_NET_RAW: run as root, or \
+             leave the times to the kernel"
+        )),
+        Some(libc::EOPNOTSUPP | libc::EINVAL | libc::ERANGE | libc::ENOTTY) => {
+            Error::Usage(format!(
+                "{name}: it offers no hardware timestamps for all packets (`tcpwhy doctor {name}` \
+                 and `ethtool -T {name}` say what there is): leave the times to the kernel"
+            ))
+        }
+        _ => failed(name, "have the card take times", error),
     }
 }
 

@@ -1,7 +1,7 @@
 //! A scenario's network in real time: the simulator's own elements between TAP interfaces.
 //!
-//! One thread carries the frames of all links ([`thread`]). It reads a frame, gives it to the
-//! network ([`network`]) at the time at which it read it, and writes it to the interface of the
+//! One thread at a time carries the frames of all links ([`thread`]). It reads a frame, gives it to
+//! the network ([`network`]) at the time at which it read it, and writes it to the interface of the
 //! other host when it is due there. In between the frame moves at virtual times: what leaves one
 //! link enters the next at that very time, so that a late wake-up delays only what is written late,
 //! and the rate of a link is exact however late the thread is. How late it was is measured
@@ -35,7 +35,7 @@ use lateness::Lateness;
 use log::{ActionRow, Log};
 use middle::Middle;
 use network::{Counts, Network};
-use thread::Carrier;
+use thread::{Carrier, Threads};
 
 /// What to emulate.
 pub struct Request {
@@ -55,7 +55,7 @@ pub struct Request {
 /// A network that is being emulated. It ends when it is stopped or dropped.
 pub struct Emulation {
     shared: Arc<Shared>,
-    carrier: Option<JoinHandle<(Network, Totals)>>,
+    threads: Option<Threads>,
     writer: Option<JoinHandle<std::io::Result<()>>>,
     middle: Option<PathBuf>,
 }
@@ -129,12 +129,11 @@ pub fn emulate(request: Request) -> Result<Emulation, Error> {
         offload: request.offload,
         shared: shared.clone(),
         middle: writer.is_some().then_some(sender),
+        totals: Totals::default(),
     };
-    let carrier = std::thread::Builder::new()
-        .name("tcpwhy-emulator".to_owned())
-        .spawn(move || carrier.run())
+    let threads = Threads::start(carrier)
         .map_err(|error| Error::Usage(format!("no thread for the emulator: {error}")))?;
-    Ok(Emulation { shared, carrier: Some(carrier), writer, middle: request.middle })
+    Ok(Emulation { shared, threads: Some(threads), writer, middle: request.middle })
 }
 
 /// Reads a scenario file.
@@ -157,9 +156,9 @@ impl Emulation {
     /// Ends it; what it came to.
     pub fn stop(mut self) -> Result<Outcome, Error> {
         self.shared.stopped.store(true, Ordering::Relaxed);
-        let carrier = self.carrier.take().expect("stopped once");
+        let threads = self.threads.take().expect("stopped once");
         let (mut network, totals) =
-            carrier.join().map_err(|_| Error::Usage("the emulator failed".to_owned()))?;
+            threads.join().ok_or_else(|| Error::Usage("the emulator failed".to_owned()))?;
         if let (Some(writer), Some(path)) = (self.writer.take(), &self.middle) {
             let written = writer.join().expect("writing does not panic");
             written.map_err(|error| unwritable(path, &error))?;

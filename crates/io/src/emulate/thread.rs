@@ -1,10 +1,17 @@
-//! The thread that carries frames between the TAP interfaces and the network, in real time.
+//! The threads that carry frames between the TAP interfaces and the network, in real time.
+//!
+//! There is work for one. But a processor that is busy inside the kernel lets no thread of its
+//! own run for as long as that takes, tens of milliseconds on a machine that compiles, and a thread
+//! that was woken there is not moved. So one waits on each of two processors, all for the same
+//! moment; whoever comes first does the work, and the other finds nothing left to do.
 
 use std::fs::File;
 use std::io::{ErrorKind, IoSlice, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Arc;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use tcpwhy_core::units::Nanos;
 
 use super::lateness::Lateness;
@@ -26,41 +33,83 @@ pub struct Carrier {
     pub shared: Arc<Shared>,
     /// Where the capture in the middle goes.
     pub middle: Option<Sender<Vec<u8>>>,
+    /// What was counted so far.
+    pub totals: Totals,
+}
+
+/// The threads at work.
+pub struct Threads {
+    carrier: Arc<Mutex<Carrier>>,
+    handles: Vec<JoinHandle<()>>,
+}
+
+impl Threads {
+    /// Starts to carry frames, until `shared` says that it is over.
+    pub fn start(carrier: Carrier) -> std::io::Result<Threads> {
+        let processors = realtime::processors();
+        let shared = carrier.shared.clone();
+        let taps = carrier.taps.iter().map(|tap| realtime::duplicate(tap.as_raw_fd()));
+        let taps: Vec<OwnedFd> = taps.collect::<Result<_, _>>()?;
+        let (taps, carrier) = (Arc::new(taps), Arc::new(Mutex::new(carrier)));
+        let mut handles = Vec::new();
+        for &processor in processors.iter().take(THREADS) {
+            let (taps, carrier, shared) = (taps.clone(), carrier.clone(), shared.clone());
+            let pinned = (processors.len() > 1).then_some(processor);
+            let thread = std::thread::Builder::new().name("tcpwhy-emulator".to_owned());
+            handles.push(thread.spawn(move || carry(&carrier, &taps, &shared, pinned))?);
+        }
+        Ok(Threads { carrier, handles })
+    }
+
+    /// Awaits the end; `None` when a thread failed.
+    pub fn join(self) -> Option<(Network, Totals)> {
+        for handle in self.handles {
+            handle.join().ok()?;
+        }
+        let mut carrier = Arc::into_inner(self.carrier)?.into_inner().ok()?;
+        carrier.network.advance(carrier.now());
+        carrier.hand_over_capture(0);
+        Some((carrier.network, carrier.totals))
+    }
+}
+
+fn carry(carrier: &Mutex<Carrier>, taps: &[OwnedFd], shared: &Shared, pinned: Option<usize>) {
+    pinned.into_iter().for_each(realtime::stay_on);
+    let is_real_time = realtime::be_punctual();
+    let fds: Vec<BorrowedFd> = taps.iter().map(AsFd::as_fd).collect();
+    let mut ready = Vec::new();
+    let mut buffer = vec![0; FRAME_BYTES_MAX];
+    while !shared.is_stopped() {
+        // A thread that panicked has ended the run; its failure is told when it is joined.
+        let Ok(mut at_work) = carrier.lock() else { return };
+        at_work.totals.is_real_time |= is_real_time;
+        for host in ready.drain(..) {
+            at_work.accept(host, &mut buffer);
+        }
+        at_work.release();
+        at_work.hand_over_capture(HAND_OVER_BYTES);
+        let timeout = match at_work.network.next() {
+            Some(next) => (next - at_work.now()).since(Nanos(0)).min(IDLE),
+            None => IDLE,
+        };
+        drop(at_work);
+        if let Err(error) = realtime::wait(&fds, timeout, &mut ready) {
+            shared.stopped.store(true, Ordering::Relaxed);
+            if let Ok(mut at_work) = carrier.lock() {
+                at_work.totals.failure = Some(error.to_string());
+            }
+            return;
+        }
+    }
 }
 
 impl Carrier {
-    /// Carries frames until it is told to stop.
-    pub fn run(mut self) -> (Network, Totals) {
-        let mut totals = Totals { is_real_time: realtime::be_punctual(), ..Totals::default() };
-        let mut ready = Vec::new();
-        let mut buffer = vec![0; FRAME_BYTES_MAX];
-        while !self.shared.is_stopped() {
-            self.release(&mut totals);
-            self.hand_over_capture(HAND_OVER_BYTES);
-            let timeout = match self.network.next() {
-                Some(next) => (next - self.now()).since(Nanos(0)).min(IDLE),
-                None => IDLE,
-            };
-            let fds: Vec<BorrowedFd> = self.taps.iter().map(AsFd::as_fd).collect();
-            if let Err(error) = realtime::wait(&fds, timeout, &mut ready) {
-                totals.failure = Some(error.to_string());
-                break;
-            }
-            for &host in &ready {
-                self.accept(host, &mut buffer, &mut totals);
-            }
-        }
-        self.network.advance(self.now());
-        self.hand_over_capture(0);
-        (self.network, totals)
-    }
-
     fn now(&self) -> Nanos {
         realtime::monotonic() - self.start
     }
 
     /// Takes frames that wait at an interface, but not so many that others would be late.
-    fn accept(&mut self, host: usize, buffer: &mut [u8], totals: &mut Totals) {
+    fn accept(&mut self, host: usize, buffer: &mut [u8]) {
         for _ in 0..FRAMES_AT_ONCE {
             match (&self.taps[host]).read(buffer) {
                 Ok(length) => {
@@ -70,12 +119,12 @@ impl Carrier {
                     } else if !offload::split(&buffer[..length], |bytes, checksum| {
                         self.network.push(now, bytes, checksum);
                     }) {
-                        totals.unsplit += 1;
+                        self.totals.unsplit += 1;
                     }
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(_) => {
-                    totals.read_errors += 1;
+                    self.totals.read_errors += 1;
                     return;
                 }
             }
@@ -83,17 +132,18 @@ impl Carrier {
     }
 
     /// Gives hosts the frames that are due.
-    fn release(&mut self, totals: &mut Totals) {
+    fn release(&mut self) {
         let now = self.now();
         self.network.advance(now);
         while let Some(departure) = self.network.take_departure() {
-            totals.lateness.note(self.now() - departure.due);
+            let late = self.now() - departure.due;
+            self.totals.lateness.note(late);
             // A frame that the kernel does not take is lost, as on a real link; it is counted.
             if self.write(&departure).is_err() {
-                totals.refused += 1;
+                self.totals.refused += 1;
             }
         }
-        self.shared.note_lateness(&totals.lateness);
+        self.shared.note_lateness(&self.totals.lateness);
     }
 
     fn write(&self, departure: &Departure) -> std::io::Result<()> {
@@ -123,6 +173,9 @@ impl Shared {
     }
 }
 
+/// One that the kernel keeps from running is covered by the other; a third would cost more than it
+/// brings.
+const THREADS: usize = 2;
 /// How often a thread without work looks whether it should stop.
 const IDLE: Nanos = Nanos::from_millis(50);
 const FRAMES_AT_ONCE: usize = 64;

@@ -16,12 +16,13 @@ use super::{BATCH_LEN, Item, counter_batch};
 use crate::capture::Member;
 use crate::error::Error;
 use crate::intake::{Intake, TunnelNames};
-use crate::progress::Shared;
+use crate::progress::{Shared, Standing};
 
 /// The consumer's end.
 pub(super) struct Live {
     items: Receiver<Item>,
     workers: Option<JoinHandle<()>>,
+    shared: Arc<Shared>,
 }
 
 /// One worker.
@@ -35,8 +36,11 @@ struct Worker {
     /// When flows were last looked through, and how much of a flow that left to look at.
     settled: (Instant, f64),
     interval: Duration,
-    /// Whether it speaks for all workers about what they all see.
-    speaks: bool,
+    /// Its number; the first speaks for all workers about what they all see.
+    number: usize,
+    /// How far the clock of the packets' times is ahead of the system's: not at all unless a card
+    /// takes them.
+    ahead: Nanos,
 }
 
 /// Where a worker's rows go.
@@ -50,8 +54,8 @@ pub(super) struct Out {
 
 impl Live {
     /// What `workers` send, until it ends.
-    pub fn new(items: Receiver<Item>, workers: JoinHandle<()>) -> Live {
-        Live { items, workers: Some(workers) }
+    pub fn new(items: Receiver<Item>, workers: JoinHandle<()>, shared: &Arc<Shared>) -> Live {
+        Live { items, workers: Some(workers), shared: shared.clone() }
     }
 
     pub fn spawn(
@@ -61,25 +65,34 @@ impl Live {
         shared: &Arc<Shared>,
     ) -> Live {
         let (send, items) = sync_channel(ITEMS);
-        let mut first = true;
-        let worker = |(member, intake)| {
+        let worker = |(number, (member, intake))| {
             let out = Out::new(send.clone(), shared.clone());
-            let mut worker = Worker::new(member, intake, options, out);
-            worker.speaks = std::mem::take(&mut first);
+            let worker = Worker { number, ..Worker::new(member, intake, options, out) };
             thread::spawn(move || worker.run())
         };
-        let threads: Vec<_> = members.into_iter().zip(intakes).map(worker).collect();
-        Live::new(items, thread::spawn(move || close(threads, &send)))
+        let threads: Vec<_> = members.into_iter().zip(intakes).enumerate().map(worker).collect();
+        Live::new(items, thread::spawn(move || close(threads, &send)), shared)
     }
 
     pub fn next(&mut self) -> Option<Item> {
         if let Ok(item) = self.items.recv() {
+            if let Ok((table, batch)) = &item
+                && *table != Table::Counters
+            {
+                self.shared.take_rows_waiting(batch.num_rows() as u64);
+            }
             return Some(item);
         }
         if let Some(Err(panic)) = self.workers.take().map(JoinHandle::join) {
             std::panic::resume_unwind(panic);
         }
         None
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.shared.abandon();
     }
 }
 
@@ -109,7 +122,8 @@ impl Worker {
             out,
             settled: (Instant::now(), 0.0),
             interval: Duration::from_nanos(options.interval.0.max(1) as u64),
-            speaks: false,
+            number: 0,
+            ahead: Nanos(0),
         }
     }
 
@@ -119,7 +133,7 @@ impl Worker {
         let mut due = Instant::now() + period;
         while !self.out.shared.stopped() && !self.out.deaf {
             if !self.read() {
-                self.pipeline.tick(now() - LATENESS);
+                self.pipeline.tick(now() + self.ahead - LATENESS);
                 self.member.wait();
             }
             self.settle();
@@ -140,6 +154,7 @@ impl Worker {
         thread::sleep(LAST_BLOCK);
         while self.read() {}
         self.count();
+        self.stand();
         self.finish()
     }
 
@@ -167,6 +182,9 @@ impl Worker {
         push(intake, &batch[..filled]);
         let (frames, last_ts) = intake.frames();
         self.out.shared.add_frames(frames - before, last_ts);
+        if read && member.stamped_by_card() {
+            self.ahead = last_ts - now();
+        }
         read
     }
 
@@ -185,15 +203,29 @@ impl Worker {
             self.out.offer(batch);
         }
         self.count();
+        self.stand();
         let (missing, some) = self.member.missing();
-        for name in missing.into_iter().filter(|_| self.speaks) {
+        for name in missing.into_iter().filter(|_| self.number == 0) {
             let message = "the interface is no longer there; what came before was analysed";
             self.out.send(Err(Error::Interface { name, message: message.to_owned() }));
         }
         some
     }
 
+    /// Says how it stands, for whoever watches the run.
+    fn stand(&self) {
+        let mut counters = self.out.counters.clone();
+        counters.merge(&self.intake.counters());
+        counters.merge(self.pipeline.counters());
+        let flows = self.pipeline.flows() as u64;
+        self.out.shared.stand(self.number, Standing { flows, counters });
+    }
+
     fn count(&mut self) {
+        let (by_card, by_kernel) = self.member.stamped();
+        self.out.counters.add(Counter::PacketsHardwareTime, by_card);
+        self.out.counters.add(Counter::PacketsKernelTime, by_kernel);
+        self.out.counters.add(Counter::PacketsTagHidden, self.member.hidden());
         let drops = self.member.drops();
         self.out.counters.add(Counter::KernelDrops, drops);
         self.out.shared.add_kernel_drops(drops);
@@ -215,14 +247,22 @@ impl Out {
     /// Gives a batch away if there is room for it.
     pub fn offer(&mut self, (table, batch): (Table, RecordBatch)) {
         let rows = batch.num_rows() as u64;
+        if !self.shared.add_rows_waiting(rows, ROWS) {
+            return self.drop_rows(rows);
+        }
         match self.items.try_send(Ok((table, batch))) {
             Ok(()) => {}
             Err(TrySendError::Full(_)) => {
-                self.counters.add(Counter::RowsDropped, rows);
-                self.shared.add_rows_dropped(rows);
+                self.shared.take_rows_waiting(rows);
+                self.drop_rows(rows);
             }
             Err(TrySendError::Disconnected(_)) => self.deaf = true,
         }
+    }
+
+    fn drop_rows(&mut self, rows: u64) {
+        self.counters.add(Counter::RowsDropped, rows);
+        self.shared.add_rows_dropped(rows);
     }
 
     /// Ends every flow. Now there is time: these rows wait for whoever takes them. Gives what was
@@ -231,6 +271,10 @@ impl Out {
         loop {
             let more = pipeline.finish();
             for batch in pipeline.take(!more) {
+                let rows = batch.1.num_rows() as u64;
+                while !self.shared.add_rows_waiting(rows, ROWS) && !self.shared.abandoned() {
+                    thread::sleep(Duration::from_millis(1));
+                }
                 self.send(Ok(batch));
             }
             if !more || self.deaf {
@@ -250,9 +294,11 @@ fn now() -> Nanos {
     Nanos(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
 }
 
-/// Record batches that may wait for the consumer: with the 8,192 rows of a full one, more than any
-/// link gives in a second.
+/// Record batches that may wait for the consumer: with 16 workers, those of three tables and more.
 pub(super) const ITEMS: usize = 64;
+/// Rows that may wait for the consumer, of some 700 bytes each: all that a worker finds in a second
+/// where every flow lasts a few packets.
+const ROWS: u64 = 131_072;
 /// Rows come at least this often, however long the interval is.
 pub(super) const LONGEST_SILENCE: Duration = Duration::from_secs(3);
 /// How far the wall clock runs ahead of the packets that were read: a block that is under way, and

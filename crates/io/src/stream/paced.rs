@@ -12,7 +12,7 @@ use tcpwhy_core::units::Nanos;
 use super::live::{ITEMS, LATENESS, LONGEST_SILENCE, Live, Out};
 use super::{Item, Reader};
 use crate::intake::TunnelNames;
-use crate::progress::Shared;
+use crate::progress::{Shared, Standing};
 
 /// How fast packet time passes.
 #[derive(Clone, Copy, Debug)]
@@ -48,10 +48,11 @@ pub(super) fn spawn(reader: Reader, options: &Options, shared: &Arc<Shared>) -> 
     let (send, items) = sync_channel(ITEMS);
     let out = Out::new(send.clone(), shared.clone());
     let options = options.clone();
-    Live::new(items, thread::spawn(move || run(reader, options, out, &send)))
+    Live::new(items, thread::spawn(move || run(reader, options, out, &send)), shared)
 }
 
 fn run(mut reader: Reader, options: Options, mut out: Out, items: &SyncSender<Item>) {
+    let shared = reader.shared.clone();
     let interval = Duration::from_nanos(options.interval.0.max(1) as u64);
     let period = interval.min(LONGEST_SILENCE);
     let mut pipeline = Pipeline::new(options);
@@ -70,6 +71,10 @@ fn run(mut reader: Reader, options: Options, mut out: Out, items: &SyncSender<It
             if report {
                 due = Instant::now() + period;
                 pipeline.settle(pipeline.flows());
+                let mut counters = intake.counters();
+                counters.merge(pipeline.counters());
+                let flows = pipeline.flows() as u64;
+                shared.stand(0, Standing { flows, counters });
             }
             for batch in pipeline.take(report) {
                 out.offer(batch);

@@ -36,14 +36,7 @@ impl PacketSocket {
 
     /// Looks an interface up by its name, in the network namespace of the socket.
     pub fn interface(&self, name: &str) -> io::Result<Interface> {
-        // SAFETY: all-zero is a valid ifreq.
-        let mut request: libc::ifreq = unsafe { zeroed() };
-        if name.is_empty() || name.len() >= request.ifr_name.len() || name.contains('\0') {
-            return Err(io::Error::from_raw_os_error(libc::ENODEV));
-        }
-        for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
-            *to = from as _;
-        }
+        let mut request = named(name)?;
         let fd = self.fd.as_raw_fd();
         // SAFETY: both requests read a name that ends with a zero byte and fill the union's member
         // that is read afterwards.
@@ -76,6 +69,26 @@ impl PacketSocket {
     /// Has the kernel note the time of a packet where it enters, once for all who capture it.
     pub fn stamp_early(&self) -> io::Result<()> {
         self.set_to(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1)
+    }
+
+    /// Has the card take the time of every packet that it receives (SIOCSHWTSTAMP of
+    /// Documentation/networking/timestamping.rst), and the kernel hand these over; for others it
+    /// gives its own. This is a state of the card, for all who use it.
+    pub fn stamp_in_hardware(&self, name: &str) -> io::Result<()> {
+        let mut config = HardwareTimes { flags: 0, tx_type: 0, rx_filter: FILTER_ALL };
+        let mut request = named(name)?;
+        request.ifr_ifru.ifru_data = (&raw mut config).cast();
+        // SAFETY: the request has a name that ends with a zero byte and points to the struct that
+        // it is documented to read and write, which outlives the call.
+        unsafe {
+            let fd = self.fd.as_raw_fd();
+            check(libc::ioctl(fd, libc::SIOCSHWTSTAMP as _, &mut request))?;
+        }
+        if config.rx_filter != FILTER_ALL {
+            // The driver does less than was asked for.
+            return Err(io::Error::from_raw_os_error(libc::ERANGE));
+        }
+        self.set(libc::PACKET_TIMESTAMP, libc::SOF_TIMESTAMPING_RAW_HARDWARE as c_int)
     }
 
     /// Sees packets to whomever, as long as the socket is open.
@@ -257,6 +270,30 @@ pub(crate) fn wait(rings: &[&Ring], timeout_ms: c_int) {
     // SAFETY: the array is as long as it says. An interrupted wait is a short one.
     unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as _, timeout_ms) };
 }
+
+/// A request about an interface.
+fn named(name: &str) -> io::Result<libc::ifreq> {
+    // SAFETY: all-zero is a valid ifreq.
+    let mut request: libc::ifreq = unsafe { zeroed() };
+    if name.is_empty() || name.len() >= request.ifr_name.len() || name.contains('\0') {
+        return Err(io::Error::from_raw_os_error(libc::ENODEV));
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as _;
+    }
+    Ok(request)
+}
+
+/// `struct hwtstamp_config` of linux/net_tstamp.h.
+#[repr(C)]
+struct HardwareTimes {
+    flags: c_int,
+    tx_type: c_int,
+    rx_filter: c_int,
+}
+
+/// HWTSTAMP_FILTER_ALL: the time of every packet that comes.
+const FILTER_ALL: c_int = 1;
 
 fn check(status: c_int) -> io::Result<c_int> {
     if status < 0 { Err(io::Error::last_os_error()) } else { Ok(status) }

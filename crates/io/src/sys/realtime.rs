@@ -67,5 +67,28 @@ pub(crate) fn be_punctual() -> bool {
     }
 }
 
+/// The processors that this process may use, by number.
+pub(crate) fn processors() -> Vec<usize> {
+    // SAFETY: all zeros is an empty set, and the call writes within the size it is given.
+    let set = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set);
+        set
+    };
+    // SAFETY: every number below CPU_SETSIZE has its bit in a set.
+    (0..libc::CPU_SETSIZE as usize).filter(|&i| unsafe { libc::CPU_ISSET(i, &set) }).collect()
+}
+
+/// Keeps this thread on one processor; where that is not allowed, it stays where it may be.
+pub(crate) fn stay_on(processor: usize) {
+    // SAFETY: all zeros is an empty set, the number is one that `processors` gave, and the call
+    // reads within the size it is given.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(processor, &mut set);
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set);
+    }
+}
+
 /// Above ordinary real-time threads of applications, below those of the kernel (50).
 const PRIORITY: i32 = 20;

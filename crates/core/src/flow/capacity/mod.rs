@@ -67,6 +67,18 @@ impl Collector {
         }
     }
 
+    /// Part of [`super::Flow::touch`].
+    #[inline]
+    pub(super) fn touch(&self) -> u64 {
+        let newest = self.samples.last().map_or(0, |sample| sample.bits.to_bits());
+        u64::from(newest) ^ self.candidates ^ self.taken
+    }
+
+    /// Part of [`super::Flow::shrink`].
+    pub(super) fn shrink(&mut self) {
+        self.samples.shrink_to_fit();
+    }
+
     /// The stream chosen.
     pub fn stream(&self) -> Option<Stream> {
         self.stream

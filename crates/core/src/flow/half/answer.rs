@@ -4,6 +4,7 @@ use super::{Around, FARTHEST, Half, raise};
 use crate::flow::capacity::Stream;
 use crate::flow::entry::Entry;
 use crate::flow::ledger::Acked;
+use crate::flow::signs::Signs;
 use crate::units::{Nanos, Seq};
 use crate::wire::flags;
 
@@ -62,10 +63,10 @@ impl Half {
         let closed = entry.window_raw == 0 && !syn;
         if closed && !self.window_closed && ack >= self.ledger.una() {
             self.totals.zero_window_events += 1;
-            self.stretch.iter_mut().for_each(|s| s.late().sums.signs_mut().closures += 1);
+            self.sign(around, |signs| signs.closures += 1);
         }
         if entry.has(flags::ECE) && !syn {
-            self.stretch.iter_mut().for_each(|s| s.late().sums.signs_mut().ecn_echoes += 1);
+            self.sign(around, |signs| signs.ecn_echoes += 1);
         }
         if ack >= self.ledger.una() {
             self.window_closed = closed;
@@ -85,6 +86,14 @@ impl Half {
         if ack >= self.ledger.una() {
             self.edge = rwnd.map(|rwnd| ack + rwnd);
             self.note_freedom(entry.ts + tau);
+        }
+    }
+
+    /// Notes a sign of an acknowledgement.
+    #[cold]
+    fn sign(&mut self, around: &Around, note: impl FnOnce(&mut Signs)) {
+        if let Some(stretch) = self.stretch.as_mut().filter(|_| around.plan.refined) {
+            note(stretch.late().sums.signs_mut());
         }
     }
 

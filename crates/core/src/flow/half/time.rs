@@ -42,11 +42,11 @@ impl Half {
             None => {}
         }
         let data_packets = self.totals.data_packets;
-        let now = Now { ts, interval: around.interval, data_packets };
+        let now = Now { ts, interval: around.plan.interval, data_packets };
         let stretch = self.stretch.as_mut().expect("made with the first payload");
         stretch.pass(step, &now, pieces);
         let pause: i64 = pieces.iter().map(Piece::pause_ns).sum();
-        if pause > 0 {
+        if pause > 0 && around.plan.refined {
             let answers = std::mem::take(&mut self.asked);
             stretch.late().sums.signs_mut().pause(pause as u64, answers);
         }

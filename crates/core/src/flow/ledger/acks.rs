@@ -1,6 +1,6 @@
 //! Acknowledgements: what they cover, what they measure, and what they prove.
 
-use super::{Acked, LARGEST_HOLE, Ledger, Rule};
+use super::{Acked, KEPT_RANGES, LARGEST_HOLE, Ledger, Rule};
 use crate::flow::entry::Entry;
 use crate::units::Nanos;
 
@@ -42,9 +42,10 @@ impl Ledger {
             if ack - self.next > LARGEST_HOLE {
                 return;
             }
-            if ack > self.probe_end {
-                acked.missed_bytes = ack - self.next;
-                self.missed.add(self.next, ack);
+            let data_end = ack - u64::from(ack == self.fin_end);
+            if data_end > self.probe_end.max(self.next) {
+                acked.missed_bytes = data_end - self.next;
+                self.missed.add(self.next, data_end);
             }
             self.next = ack;
         }
@@ -70,6 +71,9 @@ impl Ledger {
                 last = Some(front.first);
             }
             self.sent.pop_front();
+        }
+        if self.sent.is_empty() && self.sent.capacity() > KEPT_RANGES {
+            self.sent.shrink_to(KEPT_RANGES);
         }
         if clean {
             // Karn: an acknowledgement of something sent twice tells nothing of the delay.

@@ -42,8 +42,10 @@ pub struct Ledger {
     recent: VecDeque<Resent>,
     /// How many of `recent` were not acknowledged yet.
     unproven: u32,
-    /// After a probe of a closed window, or a FIN: acknowledged up to here, nothing was missed.
+    /// After a probe of a closed window: acknowledged up to here, nothing was missed.
     probe_end: u64,
+    /// After the FIN; 0 without one.
+    fin_end: u64,
     overflow: u64,
 }
 
@@ -135,14 +137,29 @@ impl Ledger {
         }
     }
 
+    /// Part of [`super::Flow::touch`].
+    #[inline]
+    pub(super) fn touch(&self) -> u64 {
+        let newest = self.sent.back().map_or(0, |sent| sent.start);
+        let oldest = self.sent.front().map_or(0, |sent| sent.start);
+        let ends = self.una ^ self.probe_end ^ self.overflow ^ self.last_progress.0 as u64;
+        newest ^ oldest ^ ends
+    }
+
+    /// Part of [`super::Flow::shrink`].
+    pub(super) fn shrink(&mut self) {
+        self.sent.shrink_to_fit();
+        self.recent.shrink_to_fit();
+    }
+
     /// The first byte that could be sent.
     pub fn origin(&self) -> u64 {
         self.origin
     }
 
-    /// A FIN at `seq`: its acknowledgement is no sign of missed data.
+    /// A FIN at `seq`: it takes a number that no data fills.
     pub fn fin(&mut self, seq: u64) {
-        self.probe_end = self.probe_end.max(seq + 1);
+        self.fin_end = self.fin_end.max(seq + 1);
     }
 
     /// After the highest byte seen.
@@ -273,9 +290,6 @@ impl Ledger {
         if self.sent.len() >= most {
             self.overflow += 1;
             self.sent.pop_front();
-        }
-        if self.sent.is_empty() && self.sent.capacity() > KEPT_RANGES {
-            self.sent.shrink_to(KEPT_RANGES);
         }
         // Room first, then in place: see `Pool::push`.
         self.sent.push_back(Sent::VOID);

@@ -182,6 +182,20 @@ fn tcp_options_are_read_in_any_layout() {
 }
 
 #[test]
+fn a_datagram_ends_where_its_length_says() {
+    let vxlan = join(&[&[8, 0, 0, 0, 0, 0, 0, 0], &ethernet(0x0800, &ipv4(6, &tcp(&[], 0)))]);
+    let mut packet = ipv4(17, &udp(9, 4789, &vxlan));
+    let mut decode = |len: u16| {
+        packet[24..26].copy_from_slice(&len.to_be_bytes());
+        Decoder::new().decode(&frame(101, &packet)).err()
+    };
+    let whole = vxlan.len() as u16 + 8;
+    assert_eq!(decode(whole), None);
+    assert_eq!(decode(0), None, "longer than the field can say");
+    assert_eq!(decode(16), Some(Counter::UndecodableMalformed), "no room for the TCP header");
+}
+
+#[test]
 fn a_full_table_of_tunnels_is_counted() {
     let mut decoder = Decoder::new();
     let vxlan = join(&[&[8, 0, 0, 0, 0, 0, 0, 0], &ethernet(0x0800, &ipv4(6, &tcp(&[], 0)))]);

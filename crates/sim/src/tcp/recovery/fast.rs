@@ -51,6 +51,13 @@ impl Sender {
         // calculation" of ssthresh.
         path.flight_size -= self.recovery.limited_bytes.min(path.flight_size);
         self.recovery.limited_bytes = 0;
+        let is_selective = self.recovery.variant.is_selective();
+        if is_selective {
+            // FlightSize includes what was sacked. Where one recovery follows another it can exceed
+            // cwnd, and half of it would let the window grow with every loss. Equation 4 of
+            // RFC 5681 section 3.1 is an upper bound.
+            path.flight_size = path.flight_size.min(self.cc.cwnd());
+        }
         if self.recovery.variant == Variant::Tahoe {
             // Slow start anew, without a recovery: RFC 2001 section 3 without step 3.
             self.cc.on_rto(&path, true);
@@ -58,7 +65,6 @@ impl Sender {
             return;
         }
         let mut inflation = u64::from(DUP_THRESH) * self.mss;
-        let is_selective = self.recovery.variant.is_selective();
         if !is_selective && self.config.reno_rules == RenoRules::Ns3 {
             path.flight_size -= self.mss.min(path.flight_size);
             inflation = self.mss;

@@ -1,0 +1,100 @@
+"""Every command that lasts ends with 130 after a signal, and has written what was finished."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import kernel
+import packets
+import pytest
+
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+PATIENCE_S = 60
+
+
+@pytest.fixture
+def running():
+    started = []
+
+    def start(*arguments, **options):
+        command = [sys.executable, "-m", "tcpwhy", *map(str, arguments)]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        started.append(subprocess.Popen(command, **pipes, **options))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def appears(path):
+    """Wait for a file."""
+    until = time.monotonic() + PATIENCE_S
+    while not path.exists():
+        assert time.monotonic() < until, f"no {path}"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_server_of_active_tests(running, number):
+    process = running("measure", "--server", "--port", "0")
+    assert "listening" in process.stderr.readline()
+    process.send_signal(number)
+    assert process.wait(PATIENCE_S) == 130
+    assert process.stderr.read().strip() == ""
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_sockets(running, number):
+    process = running("sockets", "--all", "--interval", "300ms", "--format", "jsonl")
+    # It listens to signals before it looks for the first time; a second look follows the first.
+    with subprocess.Popen([sys.executable, "-c", LISTENER], stdout=subprocess.PIPE) as other:
+        other.stdout.readline()
+        assert process.stdout.readline()
+        process.send_signal(number)
+        assert process.wait(PATIENCE_S) == 130
+        other.kill()
+
+
+LISTENER = """
+import socket, time
+server = socket.create_server(("127.0.0.1", 0))
+client = socket.create_connection(server.getsockname())
+print(flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_paced_run(running, number, tmp_path):
+    file = packets.write_transfer(tmp_path / "t.pcap", 5000)
+    process = running("analyze", file, "--pace", "0.01", "-o", tmp_path / "store")
+    appears(tmp_path / "store" / "flows")
+    process.send_signal(number)
+    assert process.wait(PATIENCE_S) == 130, process.stderr.read()
+
+
+@kernel.needs_root
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_lab(running, number, tmp_path):
+    process = running("lab", "run", "recipe_slow_receiver", "-o", tmp_path)
+    appears(tmp_path / "recipe_slow_receiver")
+    process.send_signal(number)
+    assert process.wait(PATIENCE_S) == 130
+
+
+def test_a_signal_that_was_ignored_stays_ignored(running):
+    """As under nohup."""
+
+    def ignore():
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    process = running("measure", "--server", "--port", "0", preexec_fn=ignore)
+    assert "listening" in process.stderr.readline()
+    process.send_signal(signal.SIGHUP)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.5)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(PATIENCE_S) == 130

@@ -44,7 +44,14 @@ def measure_in(network, *options, seconds="5s"):
 
 
 def instances():
-    """What tracers of the lab left in the kernel; read without mounting anything here."""
+    """What tracers of the lab have in the kernel; read without mounting anything here."""
     script = "mount -t tracefs n /sys/kernel/tracing 2>/dev/null; ls /sys/kernel/tracing/instances"
     done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True)
     return [name for name in done.stdout.split() if name.startswith("tcpwhy-")]
+
+
+def left_instances():
+    """Those whose tracer is gone: other labs may run meanwhile."""
+    gone = [name for name in instances() if not Path("/proc", name[len("tcpwhy-") :]).exists()]
+    # A tracer removes its instance as the last thing it does.
+    return [name for name in gone if name in instances()]

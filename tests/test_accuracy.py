@@ -103,7 +103,7 @@ def test_capacities_count_when_given_and_near():
 
 def test_a_pair_is_right_when_most_taps_are():
     def prediction(name, predicted):
-        return Prediction(name, "r", "p", "t", "c", True, 1e6, predicted, 10e6)
+        return Prediction(name, "r", "report", "p", "t", "c", True, 1e6, predicted, 10e6)
 
     rows = [prediction("a", 11.9e6), prediction("a", 8.1e6), prediction("a", None)]
     rows += [prediction("b", 12.1e6), prediction("b", 10e6)]
@@ -238,7 +238,8 @@ def test_a_label_that_does_not_hold_is_doubted_and_left_out_of_the_held_out_part
 
 
 def test_a_pair_differs_in_the_remedy_alone():
-    pairs = {(pair.remedy, pair.limited.name): pair for pair in remedies.pairs(cases(*NAMES))}
+    every = [pair for pair in remedies.pairs(cases(*NAMES)) if pair.part == "development"]
+    pairs = {(pair.remedy, pair.limited.name): pair for pair in every}
     assert len({remedy for remedy, _ in pairs}) >= 12
     pair = pairs["lift the window clamp", "rwnd_clamp"]
     assert pair.limited.spec["links"] == pair.remedied.spec["links"]

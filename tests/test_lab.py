@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from kernel import SCENARIOS as HERE
-from kernel import attempt, instances, needs_root
+from kernel import attempt, left_instances, needs_root
 
 from tcpwhy._core import TcpwhyError, UsageError
 from tcpwhy.lab import check, scenario, verify
@@ -135,7 +135,7 @@ def remains():
         for name in ("tcp_congestion_control", "tcp_rmem", "tcp_wmem", "tcp_no_metrics_save")
     ]
     interfaces = sorted(line.split(":")[1].strip() for line in listing.stdout.splitlines())
-    return interfaces, named.stdout, sysctls, instances()
+    return interfaces, named.stdout, sysctls, left_instances()
 
 
 def inside(mark):

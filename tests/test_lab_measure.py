@@ -118,11 +118,12 @@ def ends(lines):
 
 
 PACED = "from packets alone, a socket that the kernel paces below its window looks like growth"
+BUFFERED = "from packets alone, a full send buffer of constant size looks like a paced program"
 SAME_LIMIT = [
     "receive buffer",
     "window clamp",
     "slow reader",
-    "send buffer",
+    pytest.param("send buffer", marks=pytest.mark.xfail(reason=BUFFERED)),
     "slow program",
     pytest.param("paced socket", marks=pytest.mark.xfail(reason=PACED)),
     "narrow link",

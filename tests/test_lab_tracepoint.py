@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from kernel import SCENARIOS, attempt, instances, needs_root
+from kernel import SCENARIOS, attempt, instances, left_instances, needs_root
 
 from tcpwhy.lab import check, tracepoint
 from tcpwhy.lab.run import run
@@ -72,7 +72,7 @@ def test_a_run_has_cwnd_at_every_acknowledgement(tmp_path, traced):
     segments = done.samples(0, "forward")[-1]["segs_in"]
     assert segments - 3 <= count <= segments
     assert check.load(done.folder, one).traced == done.traced
-    assert instances() == []
+    assert left_instances() == []
 
 
 @needs_root
@@ -82,7 +82,7 @@ def test_a_tracer_whose_parent_dies_leaves_nothing(tmp_path, traced):
     tracer.stdin.close()
     tracer.stdout.close()
     assert tracer.wait(timeout=20) == 0
-    assert instances() == []
+    assert left_instances() == []
 
 
 @needs_root
@@ -91,7 +91,7 @@ def test_what_a_killed_tracer_left_is_removed_by_the_next(tmp_path, traced):
         killed.kill()
     with start(tmp_path):
         assert f"tcpwhy-{killed.pid}" not in instances()
-    assert instances() == []
+    assert left_instances() == []
 
 
 def start(folder):

@@ -13,6 +13,7 @@ import link as links
 import packets
 import pytest
 from link import rows, started, watching
+from screen import Screen
 
 import tcpwhy as api
 
@@ -186,3 +187,27 @@ def test_a_paced_file_gives_the_rows_of_the_file(tmp_path):
     ]
     assert rows_of[0]
     assert rows_of[::2] == rows_of[1::2]
+
+
+def test_a_link_on_the_terminal(link, tmp_path):
+    """The view of a live link; its end by key is not an interruption."""
+    command = ["-m", "tcpwhy", "monitor", links.NEAR, "--tui", "--interval", "100ms"]
+    screen = Screen(link.python(*command, "-o", tmp_path / "store"), (80, 24))
+    frames = iter([data for _, data in packets.transfer(20_000)])
+    try:
+        screen.wait("no TCP data yet")
+
+        def seen(text):
+            link.send([next(frames) for _ in range(10)])
+            return "10.0.0.1:40000" in text and "1 listed" in text
+
+        text = screen.wait(seen)
+        assert text.startswith(f"tcpwhy {links.NEAR} · ")
+        link.set("down")
+        screen.wait("is down")
+        screen.press("q")
+        assert screen.end() == 0
+    finally:
+        screen.close()
+    [(rows,)] = api.Store(tmp_path / "store").query("SELECT count(*) FROM intervals").fetchall()
+    assert rows > 0

@@ -67,6 +67,16 @@ def runs(folder: Path) -> Iterator[tuple[str, Run]]:
             yield one.name, run
 
 
+_CHECKED: dict[Path, tuple[check.Scores, list[Comparison]]] = {}
+
+
+def checked(run: Run) -> tuple[check.Scores, list[Comparison]]:
+    """Analyse the captures of a run, once."""
+    if run.folder not in _CHECKED:
+        _CHECKED[run.folder] = check.check(run)
+    return _CHECKED[run.folder]
+
+
 def results(sweeps: Sequence[dict[str, Run]]) -> Iterator[str]:
     """Right answers by capture point."""
     totals, worst = [], []
@@ -74,7 +84,7 @@ def results(sweeps: Sequence[dict[str, Run]]) -> Iterator[str]:
         total: check.Scores = {}
         wrong: dict[str, int] = {}
         for name, run in sweep.items():
-            for key, score in check.check(run)[0].items():
+            for key, score in checked(run)[0].items():
                 if key[2] == "limitation":
                     sum_ = total.setdefault(key, check.Score())
                     sum_.right += score.right
@@ -115,7 +125,7 @@ def numbers(sweeps: Sequence[dict[str, Run]]) -> Iterator[str]:
         + " |"
     )
     yield "|---" * (2 + 3 * len(sweeps)) + "|"
-    listed = [[c for run in sweep.values() for c in check.check(run)[1]] for sweep in sweeps]
+    listed = [[c for run in sweep.values() for c in checked(run)[1]] for sweep in sweeps]
     tables = [{(s.what, s.point): s for s in summarize(one)} for one in listed]
     for key in dict.fromkeys(key for table in tables for key in table):
         cells = []

@@ -17,7 +17,7 @@ import bench_live
 from live_link import FAR, Link, send, watcher
 
 SCENARIO = bench_live.ROOT / "tests" / "data" / "ten_limits.toml"
-SECONDS = 22
+SECONDS = 21
 MAX_FLOWS = 200_000
 # SYNs a second: none, some, and as many as the sender can.
 FLOODS = (0, 300_000, None)

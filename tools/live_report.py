@@ -10,7 +10,7 @@ from typing import Any
 
 from bench_report import table
 
-BEGIN, END = "<!-- bench_live.py writes from here -->", "<!-- bench_live.py writes to here -->"
+MARKS = "<!-- bench_live.py writes from here -->", "<!-- bench_live.py writes to here -->"
 Row = dict[str, Any]
 BARS = "▁▂▃▄▅▆▇█"
 
@@ -32,9 +32,10 @@ def machine() -> str:
 def report(results: dict[str, Any]) -> str:
     """Everything that was measured, as Markdown."""
     makers = {"rates": rates, "replays": replays, "flood": flood, "soak": soak}
-    parts = [makers[name](found["rows"]) for name, found in results.items()]
-    machines = dict.fromkeys(found["machine"] for found in results.values())
-    return "\n\n".join([*parts, "Measured on " + "; ".join(machines) + "."])
+    parts = [
+        f"{makers[name](found['rows'])}\n\n({found['machine']})" for name, found in results.items()
+    ]
+    return "\n\n".join(parts)
 
 
 def rates(rows: Sequence[Row]) -> str:
@@ -48,9 +49,16 @@ def rates(rows: Sequence[Row]) -> str:
 def replays(rows: Sequence[Row]) -> str:
     """Sets of traffic."""
     lines = [
-        [row["what"], f"{row['factor']}", f"{row['speed']:.2f}", *figures(row)] for row in rows
+        [
+            row["what"],
+            f"{row['factor']}",
+            f"{row['speed']:.2f}",
+            *figures(row),
+            f"{row['tcpdump_lost']:,}",
+        ]
+        for row in rows
     ]
-    head = ["set", "factor asked", "factor sent", *FIGURES]
+    head = ["set", "factor asked", "factor sent", *FIGURES, "tcpdump beside it lost"]
     return "Sets of traffic at their own time and ten times as fast:\n\n" + table(head, lines)
 
 
@@ -81,8 +89,8 @@ def soak(rows: Sequence[Row]) -> str:
         [
             "A long run with flows that come and go:\n\n" + table(["length", *FIGURES], lines),
             f"Memory over the run, from {min(memory) / 1e6:,.0f} to {max(memory) / 1e6:,.0f} MB: "
-            f"`{sparkline(memory)}`; the least of each tenth in MB: {', '.join(least)}. What stands "
-            "out is the store joining its parts.",
+            f"`{sparkline(memory)}`; the least of each tenth in MB: {', '.join(least)}. Peaks are "
+            "the store joining its parts.",
             "Its counters that are not 0:\n\n" + table(["counter", "value"], counted),
         ]
     )
@@ -113,11 +121,11 @@ def sparkline(values: Sequence[float], width: int = 60) -> str:
     return "".join(BARS[round(mean / max(values) * (len(BARS) - 1))] for mean in means)
 
 
-def write(path: Path, text: str) -> None:
-    """Puts the tables between the marks of a document."""
+def write(path: Path, text: str, marks: tuple[str, str] = MARKS) -> None:
+    """Puts the tables between two marks of a document."""
     document = path.read_text()
-    before, begin, rest = document.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    before, begin, rest = document.partition(marks[0])
+    _, end, after = rest.partition(marks[1])
     if not begin or not end:
-        raise SystemExit(f"{path} has lost its marks {BEGIN} and {END}")
-    path.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
+        raise SystemExit(f"{path} has lost its marks {marks[0]} and {marks[1]}")
+    path.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}")

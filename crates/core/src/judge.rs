@@ -125,6 +125,7 @@ impl Judge<'_> {
             rtt_min: half.rtt.min.and_then(Nanos::resolved),
             rtt_unresolved: half.rtt.min == Some(Nanos(0)),
             capacity_bps: self.capacity.as_ref().and_then(|capacity| capacity.bps),
+            own_pace: self.capacity.as_ref().is_some_and(Capacity::is_pace),
             window_scale: half.window_scale,
             missed,
             position: self.position,
@@ -151,11 +152,11 @@ impl Judge<'_> {
         columns.share_recovery = shares.map(|shares| shares.recovery);
         let now_bps = case.facts.rate_bps().unwrap_or(0.0);
         let headroom = headroom::predict(case, finding.cause, now_bps);
-        columns.headroom_bps = headroom.map(|headroom| headroom.bps);
-        columns.next_limitation = headroom.map(|headroom| headroom.next);
+        columns.headroom_bps = headroom.ok().map(|headroom| headroom.bps);
+        columns.next_limitation = headroom.ok().map(|headroom| headroom.next);
         columns.evidence = Some(evidence::sentence(case, finding));
         let (src, dst) = (self.ends.src, self.ends.dst);
-        columns.remedy = Some(remedy::advice(case, finding.cause, headroom.as_ref(), src, dst));
+        columns.remedy = Some(remedy::advice(case, finding.cause, headroom, src, dst));
     }
 
     /// The scores of a stretch.

@@ -146,3 +146,19 @@ impl Shared {
         self.packets.store(packets, Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_wait_up_to_a_bound_unless_they_are_alone() {
+        let shared = Shared::new(None);
+        assert!(shared.add_rows_waiting(60, 100));
+        assert!(!shared.add_rows_waiting(41, 100), "101 would wait");
+        assert!(shared.add_rows_waiting(40, 100));
+        shared.take_rows_waiting(100);
+        assert!(shared.add_rows_waiting(500, 100), "nobody is to wait for ever");
+        assert!(!shared.add_rows_waiting(1, 100));
+    }
+}

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from tcpwhy._core import UsageError
+from tcpwhy.cli import _model_data
 from tcpwhy.model import UNITS, Model, Parameter, explain, model, models, solve
 from tcpwhy.terminal import Style, grid, paragraph, width
 from tcpwhy.units import as_quantity, quantity
@@ -16,14 +17,17 @@ FORMATS = ("table", "csv", "jsonl")
 
 
 class Models(click.Group):
-    """Has a command for every model, with an option for every parameter."""
+    """Has a command for every model, with an option for every parameter, and those for data."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the models."""
-        return list(models())
+        """Name the models, and what is done with data."""
+        return [*models(), *super().list_commands(ctx)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Make the command of a model."""
+        """Find a command for data, or make that of a model."""
+        for_data = super().get_command(ctx, cmd_name)
+        if for_data is not None:
+            return for_data
         try:
             chosen = model(cmd_name)
         except UsageError as error:
@@ -42,7 +46,7 @@ def command(ctx: click.Context) -> None:
     """Predict throughput by a model of the literature.
 
     Without a model, all are listed. Quantities are written with units: 100ms, 0.1%, 64KiB,
-    10Mbit/s.
+    10Mbit/s. fit and validate hold the models against a table of measurements.
     """
     if ctx.invoked_subcommand is None:
         listed = models()
@@ -50,6 +54,10 @@ def command(ctx: click.Context) -> None:
         for name, one in listed.items():
             for line in paragraph(f"{name.ljust(widest)}  ", one.doc, width(sys.stdout)):
                 click.echo(line)
+
+
+command.add_command(_model_data.fit)
+command.add_command(_model_data.validate)
 
 
 def _option(parameter: Parameter) -> click.Option:

@@ -6,16 +6,15 @@ Semke, Mahdavi and Ott (1997).
 Every transfer has a link of its own, so that many run at once without meeting.
 """
 
-import random
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import exp, log, sqrt
+from math import exp, log
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from tcpwhy import model
+from tcpwhy import fitting, model
 from tcpwhy._core import TcpwhyError, UsageError
 
 LOSSES = (0.001, 0.002, 0.004, 0.007, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1)
@@ -31,7 +30,6 @@ MSS_BYTES = 1448
 """1460 less 12 bytes of timestamps."""
 FIT_LOSS_MAX = 0.02
 """Above that, timeouts count, which the model does not have (Mathis et al., section 4)."""
-RESAMPLES = 2000
 STAGGER_S = 0.05
 ATTEMPTS = 5
 
@@ -128,9 +126,16 @@ class Study:
         ]
         if len({p.loss for p in chosen}) < 2:
             return None
-        constant = _bootstrap(chosen, _constant)
-        exponent = _bootstrap(chosen, _exponent)
-        return Fit(place, controller, *constant, *exponent)
+        constants = fitting.fit(
+            ["mathis"],
+            throughput_bps=[p.throughput_bps for p in chosen],
+            loss=[p.loss for p in chosen],
+            rtt_ns=RTT_S * 1e9,
+            mss_bytes=MSS_BYTES,
+        )
+        by_name = {one.name: (one.value, one.low, one.high) for one in constants}
+        exponent = by_name.get("loss_exponent", (0.0, 0.0, 0.0))
+        return Fit(place, controller, *by_name["c"], *exponent)
 
 
 def mathis(
@@ -249,30 +254,6 @@ def _in_simulator(path: Path) -> list[float]:
 def _predicted(name: str, **parameters: float) -> float | None:
     value = model.predict(name, **parameters)
     return None if value is None else float(value)
-
-
-def _constant(points: Sequence[Point]) -> float:
-    """C of the model, as the median over the transfers."""
-    return median(p.throughput_bps * RTT_S * sqrt(p.loss) / (8 * MSS_BYTES) for p in points)
-
-
-def _exponent(points: Sequence[Point]) -> float:
-    """Slope of log rate over log loss, by least squares."""
-    xs, ys = [log(p.loss) for p in points], [log(p.throughput_bps) for p in points]
-    x, y = sum(xs) / len(xs), sum(ys) / len(ys)
-    spread = sum((a - x) ** 2 for a in xs)
-    if spread == 0:
-        return 0.0
-    return sum((a - x) * (b - y) for a, b in zip(xs, ys, strict=True)) / spread
-
-
-def _bootstrap(
-    points: Sequence[Point], statistic: Callable[[Sequence[Point]], float]
-) -> tuple[float, float, float]:
-    """Give a statistic with its 95 % interval (Efron 1979): transfers drawn with replacement."""
-    draw = random.Random(1)
-    values = sorted(statistic(draw.choices(points, k=len(points))) for _ in range(RESAMPLES))
-    return statistic(points), values[int(0.025 * RESAMPLES)], values[int(0.975 * RESAMPLES)]
 
 
 def _order(key: tuple[Any, ...]) -> tuple[Any, ...]:

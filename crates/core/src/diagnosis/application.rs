@@ -1,6 +1,16 @@
 //! The application: silent, slow, or writing little at a time.
 
-use super::{Case, Cause, Confidence, threshold};
+use super::{Case, Cause, Confidence, network, threshold};
+
+/// Whether a queue that is not seen may hold what seems to be missing: far from the sender, without
+/// timestamps, nothing tells how long an acknowledgement takes to bring the next segment.
+pub fn is_blind(case: &Case) -> bool {
+    let facts = &case.facts;
+    let far = case.context.position.is_none_or(|position| position > threshold::HALF_WAY);
+    let lossy = facts.losses > 0 || case.before.is_some_and(network::goes_on);
+    let brief = facts.pause_s.is_none_or(|pause| pause < threshold::LONGEST_QUEUE_S);
+    facts.raised.is_none() && far && lossy && brief
+}
 
 /// Whether room that acknowledgements made was left unused by choice: a queue or losses explain it
 /// better where they are.

@@ -1,7 +1,7 @@
 //! The numbers that decided, as a sentence.
 
 use super::words::{bytes, count, grouped, percent, rate, seconds, time};
-use super::{Case, Cause, Finding};
+use super::{Case, Cause, Finding, threshold};
 use crate::record::Text;
 
 /// One sentence with the numbers behind a finding.
@@ -48,6 +48,9 @@ fn application(case: &Case, cause: Cause, finding: &Finding) -> Vec<String> {
     let facts = &case.facts;
     let share = percent(finding.shares.application);
     let first = match cause {
+        Cause::ApplicationPaced if facts.unused < threshold::UNSEEN && case.context.own_pace => {
+            "segments leave evenly, whatever acknowledgements come and room there is".to_owned()
+        }
         Cause::ApplicationPaced => {
             format!("room that acknowledgements had made was left unused for {share} of the time")
         }

@@ -21,6 +21,9 @@ pub struct Context {
     pub rtt_unresolved: bool,
     /// Capacity of the path in bit/s of IP packets.
     pub capacity_bps: Option<f64>,
+    /// The packets come evenly, as fast as they are delivered, and none of them queues: their pace
+    /// is the sender's own.
+    pub own_pace: bool,
     /// Shift of the receiver's window, and whether it is known from the handshake.
     pub window_scale: Option<u8>,
     /// Share of the bytes that the capture missed.

@@ -4,6 +4,7 @@ use super::{Case, Cause};
 use crate::model::Predict;
 use crate::model::capacity::Capacity;
 use crate::model::cubic::Cubic;
+use crate::model::slow_start::SlowStart;
 use crate::model::window::Window;
 
 /// A prediction.
@@ -15,21 +16,30 @@ pub struct Headroom {
     pub next: &'static str,
 }
 
-/// The throughput with the limit of `cause` lifted, no less than `now_bps`. `None` when nothing is
-/// known of what comes next.
-pub fn predict(case: &Case, cause: Cause, now_bps: f64) -> Option<Headroom> {
+/// The throughput with the limit of `cause` lifted, no less than `now_bps`; or why nothing is known
+/// of what comes next.
+pub fn predict(case: &Case, cause: Cause, now_bps: f64) -> Result<Headroom, &'static str> {
     let lifted = cause.limitation();
     // A faster reader reads through the same buffer.
     let buffer_stays = lifted != "receiver_window" || cause == Cause::ReceiverSlowReader;
-    let link = link(case).filter(|_| lifted != "unshared_bottleneck");
-    let window = window(case).filter(|_| buffer_stays && (link.is_none() || was_filled(case)));
+    let link = link(case)
+        .filter(|_| lifted != "unshared_bottleneck")
+        // What paces acknowledgements behind a policer is the policer.
+        .filter(|&link| cause != Cause::Policer || link >= BEYOND_POLICER * now_bps);
+    let window = window(case).filter(|_| buffer_stays);
     let loss = loss(case).filter(|_| !LIFTED_WITH_LOSS.contains(&lifted));
-    let bounds =
-        [(link, "unshared_bottleneck"), (window, "receiver_window"), (loss, "random_loss")];
+    let whole = (cause == Cause::SlowStart).then(|| at_once(case, link, window)).flatten();
+    let bounds = [
+        (link, "unshared_bottleneck"),
+        (window, "receiver_window"),
+        (loss, "random_loss"),
+        (whole, "transport"),
+    ];
     let known = bounds.into_iter().filter_map(|(bound, next)| Some((bound?, next)));
-    let (bps, next) = known.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let least = known.min_by(|a, b| a.0.total_cmp(&b.0));
+    let (bps, next) = least.ok_or_else(|| unknown(case, lifted))?;
     // A link that others fill gives what it has only when they leave; it bounds all the same.
-    Some(Headroom { bps: bps.max(now_bps), next })
+    Ok(Headroom { bps: bps.max(now_bps), next })
 }
 
 /// What the link carries of payload.
@@ -44,16 +54,19 @@ fn link(case: &Case) -> Option<f64> {
     capacity.rate_bps().ok()
 }
 
-/// Whether the sender ever came near the end of the window. One that it never filled has grown only
-/// as far as it had to (receivers raise theirs with what arrives), so that it bounds nothing.
-fn was_filled(case: &Case) -> bool {
-    case.facts.at_edge >= 0.1 || case.facts.receiver >= 0.02
-}
-
-/// The receiver's largest window a round trip.
+/// The receiver's largest window a round trip. Receivers raise theirs to twice of what arrives in
+/// a round trip (Linux, dynamic right-sizing), so that one of which less than half was ever filled
+/// has grown only as far as it had to, and bounds nothing.
 fn window(case: &Case) -> Option<f64> {
-    let context = &case.context;
+    let (facts, context) = (&case.facts, &case.context);
     let window_bytes = context.rwnd_max? as f64;
+    let flight_bytes = facts.flight_segments * f64::from(context.mss_bytes);
+    let filled = facts.at_edge >= AT_EDGE_NOW_AND_THEN
+        || facts.receiver >= HELD_NOW_AND_THEN
+        || flight_bytes >= window_bytes / 2.0;
+    if !filled {
+        return None;
+    }
     Window { window_bytes, rtt_ns: context.rtt_min?.0 as f64 }.rate_bps().ok()
 }
 
@@ -72,7 +85,92 @@ fn loss(case: &Case) -> Option<f64> {
     cubic.rate_bps().ok()
 }
 
+/// The same data from a connection whose window is open already: a round trip, or as long as the
+/// path takes to carry it.
+fn at_once(case: &Case, link: Option<f64>, window: Option<f64>) -> Option<f64> {
+    let (facts, context) = (&case.facts, &case.context);
+    let (size_bytes, rtt_ns) = (facts.unique_bytes as f64, context.rtt_min?.0 as f64);
+    let mss_bytes = f64::from(context.mss_bytes.max(1));
+    let path_bytes = link.into_iter().chain(window).map(|bps| Window::bytes_for(bps, rtt_ns));
+    let warm = SlowStart {
+        size_bytes,
+        mss_bytes,
+        rtt_ns,
+        initial_window_segs: (size_bytes / mss_bytes).ceil().max(1.0),
+        window_bytes: path_bytes.fold(f64::INFINITY, f64::min),
+        ..SlowStart::default()
+    };
+    warm.rate_bps().ok()
+}
+
+fn unknown(case: &Case, lifted: &str) -> &'static str {
+    if lifted == "unshared_bottleneck" {
+        return "nothing but this link ever held the sender back, so no other limit shows";
+    }
+    match case.context.own_pace {
+        true => "the packets have their sender's pace, so that none shows how fast the link is",
+        false => "no two packets came close enough together to show how fast the link is",
+    }
+}
+
 /// Limits whose remedy ends the losses too.
 const LIFTED_WITH_LOSS: [&str; 4] = ["random_loss", "policer", "shared_bottleneck", "transport"];
 /// Loss episodes below which their rate is not known to a factor of two.
 const FEWEST_LOSSES: u64 = 3;
+/// A capacity up to so many times the rate behind a policer is the policer's: its bucket lets that
+/// much more through.
+const BEYOND_POLICER: f64 = 1.25;
+/// Share of the segments near the window's end from which it holds now and then,
+const AT_EDGE_NOW_AND_THEN: f64 = 0.1;
+/// and of the time.
+const HELD_NOW_AND_THEN: f64 = 0.02;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::{Context, Facts};
+    use crate::units::Nanos;
+
+    fn case(facts: Facts, capacity_bps: Option<f64>) -> Case {
+        let context = Context {
+            mss_bytes: 1448,
+            headers_bytes: 52,
+            rtt_min: Some(Nanos::from_millis(100)),
+            rwnd_max: Some(1_000_000),
+            capacity_bps,
+            ..Context::default()
+        };
+        Case { facts, context, policer: None, losses: None, before: None }
+    }
+
+    #[test]
+    fn a_window_that_was_never_half_filled_bounds_nothing() {
+        let with_flight =
+            |flight_segments| case(Facts { flight_segments, ..Facts::default() }, None);
+        assert!(predict(&with_flight(300.0), Cause::ApplicationPaced, 1e6).is_err());
+        assert!(predict(&with_flight(400.0), Cause::UnsharedQueue, 1e6).is_ok());
+        let filled = case(Facts { at_edge: 0.2, ..Facts::default() }, None);
+        let headroom = predict(&filled, Cause::ApplicationPaced, 1e6).expect("filled");
+        assert_eq!((headroom.bps.round(), headroom.next), (80e6, "receiver_window"));
+        assert!(predict(&filled, Cause::ReceiverBuffer, 1e6).is_err(), "it is what is lifted");
+    }
+
+    #[test]
+    fn the_pace_of_a_policer_is_not_the_link_behind_it() {
+        let policed = case(Facts::default(), Some(5e6));
+        assert!(predict(&policed, Cause::Policer, 4.7e6).is_err());
+        assert!(predict(&policed, Cause::RandomLoss, 4.7e6).is_ok());
+        let wide = case(Facts::default(), Some(1e8));
+        assert_eq!(
+            predict(&wide, Cause::Policer, 4.7e6).map(|h| h.next),
+            Ok("unshared_bottleneck")
+        );
+    }
+
+    #[test]
+    fn a_short_transfer_takes_a_round_trip_at_least() {
+        let short = case(Facts { unique_bytes: 144_800, ..Facts::default() }, Some(1e9));
+        let headroom = predict(&short, Cause::SlowStart, 1e6).expect("a bound");
+        assert_eq!((headroom.bps.round(), headroom.next), (11_584_000.0, "transport"));
+    }
+}

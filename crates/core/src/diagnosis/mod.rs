@@ -87,12 +87,13 @@ pub fn diagnose(case: &Case) -> Option<Finding> {
     if facts.span_s <= 0.0 {
         return None;
     }
-    let paced = application::is_paced(case);
-    let unused = |mine: bool| if mine { facts.unused } else { 0.0 };
+    let blind = application::is_blind(case);
+    let paced = !blind && application::is_paced(case);
+    let if_so = |so: bool, share: f64| if so { share } else { 0.0 };
     let shares = Shares {
-        application: facts.idle + facts.dry + unused(paced),
+        application: if_so(!blind, facts.idle) + facts.dry + if_so(paced, facts.unused),
         receiver_window: facts.receiver,
-        network: facts.network + unused(!paced),
+        network: facts.network + if_so(blind, facts.idle) + if_so(!paced, facts.unused),
         recovery: facts.recovery,
     };
     let mut rivals: [(f64, Test); 3] = [

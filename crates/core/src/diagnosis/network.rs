@@ -205,6 +205,10 @@ fn quiet(case: &Case) -> (Cause, Confidence) {
     if flat && facts.rounds >= threshold::FLAT_ROUNDS && !grows(facts) {
         return flat_flight(case);
     }
+    let pushed = facts.pushes >= threshold::PUSHES;
+    if case.context.own_pace && !pushed && facts.growing < threshold::GROWING {
+        return (Cause::ApplicationPaced, Confidence::Medium);
+    }
     (Cause::CongestionAvoidance, Confidence::Medium)
 }
 
@@ -252,11 +256,15 @@ fn flat_flight(case: &Case) -> (Cause, Confidence) {
     if facts.pushes >= threshold::PUSHES {
         return (Cause::SenderBuffer, confidence);
     }
+    // A window sends in bursts, each as dense as the link makes it.
+    if case.context.own_pace {
+        return (Cause::ApplicationPaced, confidence);
+    }
     (Cause::SenderUndetermined, confidence)
 }
 
 /// Causes that show by a loss now and then: in between, the flight grows towards the next.
-fn goes_on(before: Cause) -> bool {
+pub fn goes_on(before: Cause) -> bool {
     before.is_bottleneck() || matches!(before, Cause::Policer | Cause::RandomLoss)
 }
 

@@ -1,121 +1,210 @@
 //! What to change, where, and to which value.
 
 use super::headroom::Headroom;
-use super::words::{bytes, rate, time};
+use super::threshold;
+use super::words::{bytes, percent, rate, time};
 use super::{Case, Cause};
 use crate::model::window::Window;
 use crate::record::Text;
 use std::net::IpAddr;
 
-/// Advice for a half from `src` to `dst`.
+/// Advice for a half from `src` to `dst`, with what it would gain or why that is not known.
 pub fn advice(
     case: &Case,
     cause: Cause,
-    headroom: Option<&Headroom>,
+    headroom: Result<Headroom, &'static str>,
     src: IpAddr,
     dst: IpAddr,
 ) -> Text {
-    let capacity = case.context.capacity_bps;
-    let text = match cause {
-        Cause::ApplicationIdle => {
-            return Text::Borrowed(
-                "nothing in the network: let the sending application send sooner (requests ahead \
-                 of time, data ready when the connection is)",
-            );
-        }
-        Cause::ApplicationPaced => format!(
-            "raise the rate at which the application on {src} writes, or its pacing limit \
-             (SO_MAX_PACING_RATE)"
-        ),
-        Cause::ApplicationSmallWrites => format!(
-            "let the application on {src} write more at a time; if it waits for answers to small \
-             writes, TCP_NODELAY"
-        ),
-        Cause::ReceiverBuffer => {
-            let need = window(case, headroom, 2.0);
-            format!("raise net.ipv4.tcp_rmem[2], or the SO_RCVBUF that limits it, on {dst}{need}")
-        }
-        Cause::ReceiverNoScaling => format!(
-            "switch window scaling on (net.ipv4.tcp_window_scaling = 1) at both {src} and {dst}, \
-             and look for a middlebox that strips the option"
-        ),
-        Cause::ReceiverSlowReader => {
-            format!("the application on {dst} reads too slowly: let it read faster or in parallel")
-        }
-        Cause::SenderBuffer => {
-            let need = window(case, headroom, 2.0);
-            format!("raise net.ipv4.tcp_wmem[2], or the SO_SNDBUF that limits it, on {src}{need}")
-        }
-        Cause::SenderClamp | Cause::SenderUndetermined => {
-            let need = window(case, headroom, 2.0);
-            format!(
-                "on {src}, raise the send buffer (net.ipv4.tcp_wmem[2], SO_SNDBUF) or lift the \
-                 clamp on its congestion window{need}"
-            )
-        }
-        Cause::UnsharedQueue | Cause::UnsharedLoss => unshared(case, capacity),
-        Cause::SharedLoss | Cause::SharedQueue | Cause::SharedEcn => shared(capacity),
-        Cause::Policer => policer(case, src),
-        Cause::RandomLoss => format!(
-            "repair the link that loses packets (cable, optics, duplex, radio); until then a \
-             controller that ignores such losses on {src} (BBR)"
-        ),
-        Cause::SlowStart => format!(
-            "the transfer ended or paused before slow start did: keep connections open and warm, \
-             or raise the initial window on {src}"
-        ),
-        Cause::CongestionAvoidance => {
-            format!("a controller that grows faster on {src} (CUBIC, BBR), or several connections")
-        }
-        Cause::Recovery => match case.facts.genuine < 0.5 {
-            true => format!(
-                "the path reorders: RACK and DSACK on both ends keep {src} from seeing loss in it"
-            ),
-            false => format!("SACK and RACK-TLP on both ends, so that {src} repairs losses sooner"),
-        },
+    if cause == Cause::ApplicationIdle {
+        // Most flows of a link: no text is made for each.
+        return Text::Borrowed(if headroom.is_ok() { IDLE } else { IDLE_UNKNOWN });
+    }
+    let advice = match cause.limitation() {
+        "application" => application(case, cause, src),
+        "receiver_window" => receiver(case, cause, headroom.ok(), src, dst),
+        "sender_window" => sender(case, cause, headroom.ok(), src),
+        "unshared_bottleneck" => unshared(case),
+        "shared_bottleneck" => shared(case),
+        "policer" => policer(case, src),
+        "random_loss" => random_loss(case, src),
+        _ => transport(case, cause, src, dst),
     };
-    text.into()
+    match headroom {
+        Ok(_) => advice.into(),
+        Err(reason) => format!("{advice}; what that would gain is not known: {reason}").into(),
+    }
 }
 
-/// The window that the predicted rate needs, and the buffer for it: the kernel keeps `overhead`
-/// times the bytes of a window (tcp_adv_win_scale).
-fn window(case: &Case, headroom: Option<&Headroom>, overhead: f64) -> String {
-    let (Some(headroom), Some(rtt)) = (headroom, case.context.rtt_min) else {
-        return String::new();
-    };
-    let need = Window::bytes_for(headroom.bps, rtt.0 as f64);
+fn application(case: &Case, cause: Cause, src: IpAddr) -> String {
+    let facts = &case.facts;
+    if cause == Cause::ApplicationSmallWrites {
+        let mean = facts.unique_bytes as f64 / facts.packets.max(1) as f64;
+        return format!(
+            "let the application on {src} write more at a time: a segment carries {} on average \
+             and has room for {}; if it waits for answers to small writes, TCP_NODELAY",
+            bytes(mean),
+            bytes(f64::from(case.context.mss_option.unwrap_or(case.context.mss_bytes)))
+        );
+    }
     format!(
-        " to at least {}: {} × {} takes a window of {}",
-        bytes(need * overhead),
-        time(rtt),
-        rate(headroom.bps),
-        bytes(need)
+        "raise the rate at which the application on {src} writes{}, or its pacing limit \
+         (SO_MAX_PACING_RATE, maxrate of the fq queue)",
+        now(case, " (")
     )
 }
 
-fn shared(capacity: Option<f64>) -> String {
-    let link = capacity.map_or(String::new(), |bps| format!(" of {}", rate(bps)));
-    format!("others use the same link{link}: more capacity, or a fair queue (fq_codel, CAKE) there")
+fn receiver(
+    case: &Case,
+    cause: Cause,
+    headroom: Option<Headroom>,
+    src: IpAddr,
+    dst: IpAddr,
+) -> String {
+    match cause {
+        Cause::ReceiverNoScaling => {
+            let most = case.context.rwnd_max.zip(case.context.rtt_min).map(|(window, rtt)| {
+                let bps = window as f64 * 8e9 / rtt.0.max(1) as f64;
+                let (window, rtt) = (bytes(window as f64), time(rtt));
+                format!(": without it {window} a round trip of {rtt} are {} at most", rate(bps))
+            });
+            format!(
+                "switch window scaling on (net.ipv4.tcp_window_scaling = 1) at both {src} and \
+                 {dst}, and look for a middlebox that strips the option{}",
+                most.unwrap_or_default()
+            )
+        }
+        Cause::ReceiverSlowReader => format!(
+            "let the application on {dst} read faster, or in parallel: it reads{} and leaves the \
+             rest in its buffer",
+            now(case, "")
+        ),
+        _ => {
+            let need = window(case, headroom, KERNEL_OVERHEAD);
+            format!("raise net.ipv4.tcp_rmem[2], or the SO_RCVBUF that limits it, on {dst} {need}")
+        }
+    }
+}
+
+fn sender(case: &Case, cause: Cause, headroom: Option<Headroom>, src: IpAddr) -> String {
+    let need = window(case, headroom, KERNEL_OVERHEAD);
+    match cause {
+        Cause::SenderBuffer => {
+            format!("raise net.ipv4.tcp_wmem[2], or the SO_SNDBUF that limits it, on {src} {need}")
+        }
+        _ => format!(
+            "on {src}, raise the send buffer (net.ipv4.tcp_wmem[2], SO_SNDBUF) {need}; or lift the \
+             clamp on its congestion window (ip route … cwnd lock)"
+        ),
+    }
+}
+
+fn shared(case: &Case) -> String {
+    let link = case.context.capacity_bps.map_or(String::new(), |bps| format!(" of {}", rate(bps)));
+    format!(
+        "others use the same link{link}{}: more capacity, or a fair queue (fq_codel, CAKE) there",
+        now(case, ", this connection gets")
+    )
 }
 
 fn policer(case: &Case, src: IpAddr) -> String {
-    let rate = case.policer.map_or("its rate".to_owned(), |policer| rate(policer.rate_bps));
+    let found = case.policer.map(|policer| format!("{}, ", rate(policer.rate_bps)));
     format!(
-        "ask whoever polices the path for a higher contract than {rate}, or shape to it on {src} \
-         (pacing) so that nothing is dropped"
+        "ask whoever polices the path for a higher contract ({}{} get through), or shape to that \
+         on {src} (pacing) so that nothing is dropped",
+        found.unwrap_or_default(),
+        case.facts.rate_bps().map_or("some".to_owned(), rate)
     )
 }
 
-fn unshared(case: &Case, capacity: Option<f64>) -> String {
-    let link = match capacity {
+fn random_loss(case: &Case, src: IpAddr) -> String {
+    let ratio = case.losses.map_or(case.facts.loss_ratio, |shape| shape.ratio);
+    format!(
+        "repair the link that loses {} of the packets (cable, optics, duplex, radio); until then a \
+         controller that ignores such losses on {src} (net.ipv4.tcp_congestion_control = bbr)",
+        percent(ratio)
+    )
+}
+
+fn transport(case: &Case, cause: Cause, src: IpAddr, dst: IpAddr) -> String {
+    let facts = &case.facts;
+    match cause {
+        Cause::SlowStart => {
+            let segments = facts.unique_bytes.div_ceil(u64::from(case.context.mss_bytes.max(1)));
+            format!(
+                "the transfer ended or paused before slow start did: keep connections open and \
+                 warm, or raise the initial window on {src} (ip route … initcwnd {})",
+                segments.clamp(INITIAL_WINDOW, LARGEST_INITIAL_WINDOW)
+            )
+        }
+        Cause::Recovery if facts.genuine < threshold::GENUINE => format!(
+            "the path reorders: RACK and DSACK (net.ipv4.tcp_recovery = 1, net.ipv4.tcp_dsack = 1) \
+             on {src} and {dst} keep the sender from seeing loss in it"
+        ),
+        Cause::Recovery => format!(
+            "SACK and RACK-TLP (net.ipv4.tcp_sack = 1, net.ipv4.tcp_recovery = 1) on {src} and \
+             {dst}, so that losses are repaired sooner"
+        ),
+        _ => format!(
+            "a controller that grows faster on {src} (net.ipv4.tcp_congestion_control = cubic or \
+             bbr), or several connections"
+        ),
+    }
+}
+
+fn unshared(case: &Case) -> String {
+    let link = match case.context.capacity_bps {
         Some(capacity) => format!("the link of {} is full: more capacity", rate(capacity)),
         None => "the link is full: more capacity".to_owned(),
     };
     match case.facts.inflation {
-        Some(inflation) if inflation >= 2.0 => format!(
+        Some(inflation) if inflation >= STANDING_QUEUE => format!(
             "{link}; against the standing queue (RTT {inflation:.1} times its minimum) an active \
              queue management there (fq_codel, CAKE), or BBR"
         ),
         _ => link,
     }
 }
+
+/// The window that the predicted rate needs, and the buffer for it: the kernel counts `overhead`
+/// times the bytes of a window. Without a prediction the arithmetic for a rate to be chosen.
+fn window(case: &Case, headroom: Option<Headroom>, overhead: f64) -> String {
+    let Some(rtt) = case.context.rtt_min else { return "to twice rate × RTT".to_owned() };
+    let bps = headroom.map_or(EXAMPLE_BPS, |headroom| headroom.bps);
+    let need = Window::bytes_for(bps, rtt.0 as f64);
+    let (buffer, rtt, bps, need) = (bytes(need * overhead), time(rtt), rate(bps), bytes(need));
+    match headroom {
+        Some(_) => format!(
+            "to at least {buffer}: {rtt} × {bps} takes a window of {need}, and the kernel keeps \
+             twice as much for it"
+        ),
+        None => format!("to twice the rate that it is to reach × {rtt}: {buffer} for {bps}"),
+    }
+}
+
+/// The rate of now after some words, in brackets if they open one.
+fn now(case: &Case, words: &str) -> String {
+    let Some(bps) = case.facts.rate_bps() else { return String::new() };
+    match words.strip_suffix('(') {
+        Some(words) => format!("{words}({} now)", rate(bps)),
+        None => format!("{} {}", words.trim_end(), rate(bps)),
+    }
+}
+
+const IDLE: &str = "nothing in the network: let the sending application send sooner (requests \
+                    ahead of time, data ready when the connection is)";
+const IDLE_UNKNOWN: &str = "nothing in the network: let the sending application send sooner \
+                            (requests ahead of time, data ready when the connection is); what \
+                            that would gain is not known: too little was sent to show how fast \
+                            the path is";
+/// What a buffer holds beside payload (`tcp_adv_win_scale` = 1, Linux before 6.6; it measures it
+/// since, with the same result for full segments).
+const KERNEL_OVERHEAD: f64 = 2.0;
+/// A rate to show the arithmetic with.
+const EXAMPLE_BPS: f64 = 1e9;
+/// Mean over least round-trip time from which the queue is worth a word.
+const STANDING_QUEUE: f64 = 2.0;
+/// Segments (RFC 6928).
+const INITIAL_WINDOW: u64 = 10;
+/// More at once is a burst that queues drop.
+const LARGEST_INITIAL_WINDOW: u64 = 100;

@@ -31,6 +31,10 @@ pub const PLATEAU: f64 = 1.12;
 pub const FLAT_ROUNDS: u32 = 6;
 /// Share of the rounds that leap by a quarter in slow start.
 pub const LEAPING: f64 = 0.4;
+/// Position from which the sender is the farther end.
+pub const HALF_WAY: f64 = 0.5;
+/// A pause from this on is no queue's, in s.
+pub const LONGEST_QUEUE_S: f64 = 1.0;
 /// Share of small segments from which writes are small.
 pub const SMALL: f64 = 0.5;
 /// A pause from this on is silence, shorter ones are pacing, in s.

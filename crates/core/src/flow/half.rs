@@ -398,16 +398,35 @@ impl Half {
 
     /// The same as far as it is credible: at a link that is full something queues now and then. A
     /// rate that is hardly above what was delivered, and never made a queue, is that of whoever
-    /// paced or clocked the packets (ALGORITHMS 7.12).
+    /// paced or clocked the packets (ALGORITHMS 7.12). Pairs that a link spread apart are its own.
     pub fn credible(&self, capacity: Capacity) -> Capacity {
+        let lost = self.totals.retransmitted_bytes - self.totals.spurious_bytes;
+        let lossy = lost as f64 >= LOSSY * self.totals.payload_bytes as f64;
+        let queues_from = if lossy { QUEUES_WHEN_LOSSY } else { QUEUES_AT_LEAST };
         let queues = self.queue_samples < FEWEST_SAMPLES
-            || f64::from(self.queue_raised) >= QUEUES_AT_LEAST * f64::from(self.queue_samples);
+            || f64::from(self.queue_raised) >= queues_from * f64::from(self.queue_samples);
         let span = self.totals.data_span();
         let goodput = BitRate::of(self.totals.unique_bytes, span).map(|rate| rate.0);
-        match (capacity.bps, self.delivery.most_bps) {
+        let delivered = self.delivery.most_bps;
+        let spread = self.capacity.as_ref().and_then(|collector| collector.spread_bps());
+        // A rate that is reached is the narrowest link's; a pair may pass it as a bucket's burst.
+        let is_reached =
+            capacity.bps.zip(delivered).is_some_and(|(bps, most)| most >= REACHED * bps);
+        let spread = spread.filter(|_| !(is_reached && queues));
+        // What comes between the two of a pair makes it slower, so that the higher rate counts.
+        let least = [delivered, goodput, capacity.bps].into_iter().flatten().fold(0.0, f64::max);
+        if let Some(spread) = spread.filter(|&spread| spread >= least) {
+            return Capacity {
+                bps: Some(spread),
+                method: "pairs spread by the link",
+                upper_bps: None,
+                ..capacity
+            };
+        }
+        match (capacity.bps, delivered) {
             (Some(bps), Some(delivered)) if !queues && bps < OWN_PACE * delivered => Capacity {
                 bps: None,
-                method: "refused: the pace of the packets, and no queue at it",
+                method: Capacity::PACE,
                 lower_bps: Some(bps),
                 upper_bps: None,
             },
@@ -459,6 +478,12 @@ const FEWEST_SAMPLES: u32 = 20;
 /// Share of them that a link raises when it is full now and then: BBR keeps it so for one round in
 /// eight.
 const QUEUES_AT_LEAST: f64 = 0.03;
+/// The same for a link that drops as well.
+const QUEUES_WHEN_LOSSY: f64 = 0.3;
+/// Share of the bytes lost from which a full link has a queue now and then.
+const LOSSY: f64 = 0.02;
+/// Payload delivered for each bit of a link that is full: 1448 of 1500 bytes, less what varies.
+const REACHED: f64 = 0.94;
 /// A capacity up to so many times the delivered rate is near it (ALGORITHMS 7.12).
 const OWN_PACE: f64 = 1.5;
 /// What was sent may still lie in the queue, so that only a capacity this far below it is too low.

@@ -235,6 +235,8 @@ impl Worker {
         let mut counters = self.out.finish(&mut self.pipeline);
         counters.merge(&self.intake.counters());
         counters.merge(self.pipeline.counters());
+        let standing = Standing { flows: 0, counters: counters.clone() };
+        self.out.shared.stand(self.number, standing);
         counters
     }
 }

@@ -87,6 +87,9 @@ fn run(mut reader: Reader, options: Options, mut out: Out, items: &SyncSender<It
     }
     let mut counters = out.finish(&mut pipeline);
     counters.merge(pipeline.counters());
+    let mut all = counters.clone();
+    all.merge(&reader.intake.counters());
+    shared.stand(0, Standing { flows: 0, counters: all });
     for item in reader.closing(&counters) {
         if items.send(item).is_err() {
             return;

@@ -6,10 +6,12 @@
 
 mod modes;
 mod pprate;
+mod spread;
 
 pub use pprate::{Estimate, Refusal, pprate};
 
 use crate::units::Nanos;
+use spread::Spread;
 
 /// One packet of a stream and the gap before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,6 +44,17 @@ pub struct Capacity {
     pub upper_bps: Option<f64>,
 }
 
+impl Capacity {
+    /// The rate was refused since it is that of whoever paces the packets.
+    pub const PACE: &'static str = "refused: the pace of the packets, and no queue at it";
+
+    /// Whether the packets come evenly, at the rate at which they are delivered, and no queue shows
+    /// that a link makes them.
+    pub fn is_pace(&self) -> bool {
+        self.method == Capacity::PACE
+    }
+}
+
 /// Samples of one half, and the estimates made of them.
 #[derive(Debug, Default)]
 pub struct Collector {
@@ -56,6 +69,11 @@ pub struct Collector {
     estimates: Vec<Result<Estimate, Refusal>>,
     taken: u64,
     next_estimate: u64,
+    /// When the last acknowledgement came and what it acknowledges was sent.
+    last_echo: Option<(Nanos, Nanos)>,
+    /// Pairs that the path spread apart, of acknowledgements alone: of data the gaps before the
+    /// link are not seen.
+    spread: Spread,
 }
 
 impl Collector {
@@ -112,10 +130,31 @@ impl Collector {
         self.taken += 1;
     }
 
+    /// An acknowledgement of `bytes` of IP at `ts`, the newest of which were `sent` then. `counted`
+    /// tells that it came for the number of segments and not for a timer (RFC 5681 section 4.2).
+    #[inline]
+    pub fn echo(&mut self, ts: Nanos, sent: Nanos, bytes: u32, counted: bool) {
+        let Some((before, sent_before)) = self.last_echo.replace((ts, sent)) else { return };
+        let gap = ts.since(before);
+        let resolution = if self.nanoseconds { 1 } else { 1000 };
+        if counted
+            && gap.0 >= RESOLVABLE * resolution
+            && gap.0 * 10 > sent.since(sent_before).0 * SPREAD_TENTHS
+        {
+            self.spread.add(f64::from(bytes) * 8.0, gap.0 as f64);
+        }
+    }
+
+    /// The rate of the link by the pairs that it spread apart, in bit/s.
+    pub fn spread_bps(&self) -> Option<f64> {
+        self.spread.rate_bps()
+    }
+
     /// The stream was interrupted: the next packet has no gap before it.
     #[inline]
     pub fn interrupt(&mut self) {
         self.last = None;
+        self.last_echo = None;
     }
 
     /// Estimates if the samples have doubled since the last time; what comes in between changes
@@ -174,5 +213,7 @@ impl Collector {
 const WINDOW: usize = 1000;
 /// Below this an estimate is too inaccurate (IM 2021 section IV.C.1).
 const FEWEST: usize = 300;
+/// Tenths of its gap at the sender from which a pair was spread apart: less may be jitter.
+const SPREAD_TENTHS: i64 = 20;
 /// A gap must be this many ticks of the timestamps for its rate to be within a tenth.
 const RESOLVABLE: i64 = 10;

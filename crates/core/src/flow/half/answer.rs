@@ -115,6 +115,9 @@ impl Half {
         let repairing = self.ledger.recovery().is_some() || !sack.is_empty();
         let bytes = bytes.min(u64::from(u32::MAX)) as u32;
         collector.packet(entry.ts, bytes, acked.bytes >= mss && !repairing);
+        if let Some(rtt) = acked.sample.filter(|_| !repairing) {
+            collector.echo(entry.ts, entry.ts - rtt, bytes, acked.bytes > mss);
+        }
     }
 }
 

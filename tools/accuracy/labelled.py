@@ -38,7 +38,11 @@ LABELS = (
     Label("b0395__tcp_dupack.pcapng", LOSSES, "one segment is lost"),
     Label("b0397__tcp_zerowindowdead.pcapng", ("receiver_window",), "zero window, never reopened"),
     Label("b0402__challenge01_ooo_stream.pcapng.gz", NO_LOSS, "late segments, no loss"),
-    Label("b0421__206_example_b.pcap", ("receiver_window", "application"), "a throttled reader"),
+    Label(
+        "b0421__206_example_b.pcap",
+        ("receiver_window", "application", "transport/recovery"),
+        "a throttled reader that falls silent: 80 of 82 s are timeouts",
+    ),
     Label("b0382__fast_reuse.dmp.gz", (), "a port is used again at once"),
     Label("b0385__long_rtt.dmp.gz", (), "a very long round trip"),
     Label("b0392__latency2.pcapng", (), "latency somewhere"),

@@ -248,11 +248,14 @@ fn limitation(finding: &Finding) -> &'static str {
     }
 }
 
-/// A half that sent all it had at once and waited for nothing: there was no more to send.
+/// A half that sent all it had at once and waited for nothing: there was no more to send, unless
+/// the window closed on it.
 fn at_once(case: &Case) -> Finding {
     let fits = case.facts.packets <= INITIAL_WINDOW;
     let confidence = if fits { Confidence::Medium } else { Confidence::Low };
-    Finding { cause: Cause::ApplicationIdle, rival: None, confidence, shares: Shares::default() }
+    let closed = case.facts.closures > 0;
+    let cause = if closed { Cause::ReceiverSlowReader } else { Cause::ApplicationIdle };
+    Finding { cause, rival: None, confidence, shares: Shares::default() }
 }
 
 /// Segments of an initial window (RFC 6928).

@@ -172,7 +172,7 @@ fn policer(case: &Case) -> Vec<String> {
         ),
         _ => format!("{} of the bytes were lost", percent(facts.loss_ratio)),
     };
-    vec![fit, format!("{}: drops without a queue", inflation(case))]
+    vec![fit, rhythm(case), format!("{}: drops without a queue", inflation(case))]
 }
 
 fn random_loss(case: &Case) -> Vec<String> {
@@ -186,7 +186,16 @@ fn random_loss(case: &Case) -> Vec<String> {
         ),
         None => losses(case),
     };
-    vec![pattern, inflation(case)]
+    vec![pattern, rhythm(case), inflation(case)]
+}
+
+/// How regular the loss episodes come.
+fn rhythm(case: &Case) -> String {
+    let shape = case.losses.filter(|_| case.policer.is_none());
+    match shape.and_then(|shape| shape.rhythm) {
+        Some(rhythm) => format!("between loss episodes by {rhythm:.2}"),
+        None => String::new(),
+    }
 }
 
 fn growth(case: &Case, cause: Cause) -> Vec<String> {

@@ -27,6 +27,12 @@ pub fn cause(case: &Case) -> (Cause, Confidence) {
         // A queue that only its losses show is a short one; others at it would keep it filled.
         return (Cause::UnsharedLoss, Confidence::Medium);
     }
+    // Where no answer is seen nothing tells of a queue; a link that carries all it can has one.
+    let one_way = case.context.rtt_min.is_none();
+    let full = facts.load.is_some_and(|load| load >= threshold::UNSHARED_UTILISATION);
+    if one_way && full && facts.losses > 0 {
+        return (Cause::UnsharedLoss, Confidence::Medium);
+    }
     if facts.losses > 0 || facts.recovery >= threshold::REPAIRING {
         return losses(case);
     }
@@ -176,7 +182,11 @@ fn of_shape(shape: &Shape, facts: &Facts) -> (Cause, Confidence) {
 fn quiet(case: &Case) -> (Cause, Confidence) {
     let facts = &case.facts;
     let loaded = facts.load.is_some_and(|load| load >= threshold::UNSHARED_UTILISATION);
-    if let Some(before) = case.before.filter(|before| goes_on(*before))
+    // A link seen without a queue and far from full is full no longer.
+    let left = case.before.is_some_and(Cause::is_bottleneck)
+        && facts.raised.is_some_and(|raised| raised < threshold::RAISED)
+        && facts.load.is_some_and(|load| load < threshold::LOADED);
+    if let Some(before) = case.before.filter(|before| goes_on(*before) && !left)
         && (loaded || facts.leaping < threshold::LEAPING)
     {
         return (before, Confidence::Medium);

@@ -1,8 +1,8 @@
 //! Every threshold of the refined diagnosis, with where it comes from.
 //!
-//! Those that name no source were chosen on the scenarios of the repository as they stand and on
-//! the even-numbered captures of the policing study, between what the causes on either side of them
-//! gave there. What judges them are other captures and the held-out variants of `make accuracy`.
+//! Those that name no source were chosen on the scenarios of the repository, on draws 1 and 2 of
+//! their variants and on the even-numbered captures of the policing study, between what the causes
+//! on either side of them gave there. What judges them are other captures and other draws.
 
 /// Share of the rounds with a queue throughout from which a link counts as full. A link kept busy
 /// without a standing queue (BBR) raises one round in eight (its gain cycle).

@@ -148,7 +148,9 @@ mod tests {
         assert!((shape.variation - 1.0).abs() < 0.2, "{shape:?}");
         assert!((shape.clustering - 1.0).abs() < 0.4, "{shape:?}");
         assert!((shape.flight - 1.0).abs() < 0.08, "{shape:?}");
+        assert!(shape.rhythm.expect("episodes") > 0.8, "{shape:?}");
         let shape = clustered.shape().expect("many");
+        assert!(shape.rhythm.expect("episodes") < 0.1, "{shape:?}");
         assert!(shape.variation > 1.5 && shape.clustering > 3.0 && shape.flight > 1.3, "{shape:?}");
     }
 }

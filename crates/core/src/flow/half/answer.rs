@@ -5,7 +5,7 @@ use crate::flow::capacity::Stream;
 use crate::flow::entry::Entry;
 use crate::flow::ledger::Acked;
 use crate::flow::signs::Signs;
-use crate::units::Seq;
+use crate::units::{Nanos, Seq};
 use crate::wire::flags;
 
 impl Half {
@@ -78,8 +78,11 @@ impl Half {
                 self.scale_evidence.get_or_insert_default().add(flight, entry.window_raw);
             }
         }
-        let tau = around.sender.recent().unwrap_or_default();
-        self.view.acknowledgement(entry, ack, rwnd, tau);
+        let known = around.sender.recent();
+        let tau = known.unwrap_or_default();
+        // While the way is unknown only an echo proves that the sender had it.
+        let due = if entry.has_timestamps() { known.unwrap_or(UNKNOWN_WAY) } else { tau };
+        self.view.acknowledgement(entry, ack, rwnd, due);
         if ack >= self.ledger.una() {
             self.edge = rwnd.map(|rwnd| ack + rwnd);
             self.note_freedom(entry.ts + tau);
@@ -117,3 +120,7 @@ impl Half {
         }
     }
 }
+
+/// Longer than most ways: the first retransmission timeout of a sender that knows none either (RFC
+/// 6298 section 2.1).
+const UNKNOWN_WAY: Nanos = Nanos::SECOND;

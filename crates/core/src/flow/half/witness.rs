@@ -26,6 +26,7 @@ impl Half {
         let (floor, mss) = (self.rtt.min, self.mss.value());
         let newest = self.rtt_lately();
         self.trace(entry, filed, start, flight_before);
+        self.emptied = small || entry.has(flags::PSH);
         let signs = self.stretch_mut().late().sums.signs_mut();
         signs.ce_marks += u32::from(entry.ecn() == CONGESTION_EXPERIENCED);
         signs.timeouts += u32::from(filed.rto_event);
@@ -34,8 +35,6 @@ impl Half {
             signs.smalls += u32::from(small);
             signs.pushes += u32::from(entry.has(flags::PSH));
         }
-        self.emptied = small || entry.has(flags::PSH);
-        let signs = self.stretch_mut().late().sums.signs_mut();
         if let Some(round) = ended {
             signs.round(&round, floor, mss);
         }
@@ -76,8 +75,10 @@ impl Half {
     pub(super) fn relative_flight(&mut self, known: Option<Known>) -> u16 {
         let Some(known) = known else { return 0 };
         let flight = self.ledger.next().saturating_sub(known.una) as f32;
-        let weight = (self.totals.data_packets + 1).min(FLIGHT_MEMORY) as f32;
-        self.flight_mean += (flight - self.flight_mean) / weight;
+        let sent = self.totals.data_packets;
+        let begun = sent >= FLIGHT_MEMORY;
+        let weight = if begun { 1.0 / FLIGHT_MEMORY as f32 } else { 1.0 / (sent + 1) as f32 };
+        self.flight_mean += (flight - self.flight_mean) * weight;
         (flight * 256.0 / self.flight_mean.max(1.0)) as u16
     }
 

@@ -20,6 +20,9 @@ MATHIS_C = sqrt(3 / 2)
 MARGIN = 2
 """A buffer of twice the bandwidth-delay product: the kernel's own bookkeeping counts in it
 (`tcp_adv_win_scale`, socket(7)), and autotuning aims at twice what one round trip needs."""
+WOKEN_AT = 2 / 3
+"""Linux wakes a writer that waits for the send buffer when a third of it is free
+(`sk_stream_min_wspace`, half of what is queued), so that only the rest is sure to be filled."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +133,8 @@ def _bounds(facts: _Facts, window_bytes: int, word: str) -> Iterator[tuple[float
         yield facts.over_trip(window_bytes), "receiver_window"
     if word != "sender_window/send_buffer":
         size = _sndbuf_max(facts) * facts.payload_share
+        if facts.last.get("sndbuf_is_fixed"):
+            size *= WOKEN_AT
         yield facts.over_trip(size), "sender_window/send_buffer"
     if facts.bitrate_bps and not word.startswith("application"):
         yield facts.bitrate_bps, "application/paced"

@@ -103,9 +103,9 @@ def run(tmp_path):
     file.write_bytes(packets.pcap(packets.transfer(20_000, rtt=SECOND // 20)))
     open_screens = []
 
-    def start(size=(80, 24), *arguments, **environment):
+    def start(size=(80, 24), *arguments, interval="200ms", **environment):
         command = [sys.executable, "-m", "tcpwhy", "analyze", str(file), "--pace", "1"]
-        options = ["--interval", "200ms", "--tui", *arguments]
+        options = [*(("--interval", interval) if interval else ()), "--tui", *arguments]
         open_screens.append(Screen([*command, *options], size, **environment))
         return open_screens[-1]
 
@@ -125,6 +125,13 @@ def test_a_person_sees_flows_with_their_limits(run, size):
     flow = next(line for line in lines if "10.0.0.1:40000" in line)
     assert re.search(r"[kM]bit/s .*(receiver_window|sender_window|transport)", flow), text
     assert lines[-1].endswith("q quit")
+
+
+def test_without_an_interval_it_is_the_default(run):
+    screen = run(interval=None)
+    screen.wait("1 listed")
+    screen.press("\r")
+    screen.wait("each 3.00 s")
 
 
 def test_keys(run):

@@ -11,6 +11,8 @@ from tcpwhy._core import UsageError
 from tcpwhy.analysis import Result
 from tcpwhy.delivery import Delivery, pour
 from tcpwhy.extras import require
+from tcpwhy.live import INTERVAL_NS
+from tcpwhy.units import nanoseconds
 
 TABLES = ("intervals", "flows")
 """What the view is made of."""
@@ -36,11 +38,11 @@ def check(outputs: Sequence[str], format: str | None, tables: Sequence[str]) -> 
 class View:
     """The view of one run."""
 
-    def __init__(self, step_ns: int) -> None:
-        """Prepare a view that sums up by steps of this length."""
+    def __init__(self, interval: str | None) -> None:
+        """Prepare a view that sums up by the interval of the run."""
         from tcpwhy.tui.board import Board
 
-        self.board = Board(step_ns)
+        self.board = Board(nanoseconds(interval) if interval else INTERVAL_NS)
         self.delivery = Delivery("the view", self.board, say=self.say)
         self._said: list[str] = []
         self._note: Callable[[str], None] | None = None

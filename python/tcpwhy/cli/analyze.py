@@ -16,9 +16,7 @@ from tcpwhy.cli._options import DURATION, FORMAT, OUTPUT, analysis
 from tcpwhy.cli._progress import progress_of
 from tcpwhy.cli._stopping import stopping
 from tcpwhy.delivery import Delivery
-from tcpwhy.live import INTERVAL_NS
 from tcpwhy.sinks import Sink, open_sink
-from tcpwhy.units import nanoseconds
 
 
 @click.command("analyze")
@@ -103,7 +101,7 @@ def _rehearse(
     sinks = [open_sink(target, format=format, tables=tables or None) for target in targets]
     wanted = dict.fromkeys((*_view.TABLES, *(table for sink in sinks for table in sink.tables)))
     result = analyze(captures, table=wanted, **options)
-    view = _view.View(nanoseconds(options["interval"] or INTERVAL_NS))
+    view = _view.View(options["interval"])
     named = zip(targets, sinks, strict=True)
     deliveries = [Delivery(name, sink, say=view.say) for name, sink in named]
     ended = threading.Event()

@@ -13,7 +13,7 @@ from tcpwhy.cli._options import DURATION, FORMAT, OUTPUT, analysis
 from tcpwhy.cli._status import status_line, warnings
 from tcpwhy.cli._stopping import stopping
 from tcpwhy.delivery import Delivery, pour
-from tcpwhy.live import FANOUTS, INTERVAL_NS, TABLES, TIMESTAMPS, Monitor, monitor
+from tcpwhy.live import FANOUTS, TABLES, TIMESTAMPS, Monitor, monitor
 from tcpwhy.sinks import open_sink
 from tcpwhy.units import nanoseconds, quantity
 
@@ -116,8 +116,7 @@ def command(
     except BaseException:
         result.stop()
         raise
-    step_ns = nanoseconds(options["interval"]) if options["interval"] else INTERVAL_NS
-    view = _view.View(step_ns) if tui else None
+    view = _view.View(options["interval"]) if tui else None
     say = view.say if view else _say
     named = zip(targets, sinks, strict=True)
     deliveries = [Delivery(name, sink, say=say) for name, sink in named]

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -21,6 +22,13 @@ type_defaults = {"Utf8": "", "Boolean": False, "Float64": 0.0}
 
 def pytest_addoption(parser):
     parser.addoption("--new-golden", action="store_true", help="write golden texts anew")
+
+
+def pytest_configure():
+    """Programs keep ignoring what was ignored when they began, as nohup and `&` have it."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -64,14 +64,23 @@ def command(
         targets = ()
     if tui:
         return _rehearse(captures, tables, format, outputs, options)
+    runs: list[Result] = []
+
+    def stop() -> None:
+        for run in runs:
+            run.stop()
+
     with ExitStack() as stack:
+        interrupted = stack.enter_context(stopping(stop))
         sinks = [open_sink(target, format=format, tables=tables or None) for target in targets]
         wanted = dict.fromkeys(table for sink in sinks for table in sink.tables)
         table = wanted or ["counters"]
         result = analyze(captures, table=table, **options)
+        runs.append(result)
+        if interrupted:
+            stop()
         for sink in sinks:
             stack.callback(sink.close)
-        interrupted = stack.enter_context(stopping(result.stop))
         shown = not (sys.stdout.isatty() and "-" in targets and format in ("csv", "jsonl"))
         with progress_of(result, shown=shown):
             found = _pour(result, sinks)

@@ -121,7 +121,6 @@ def command(
     named = zip(targets, sinks, strict=True)
     deliveries = [Delivery(name, sink, say=say) for name, sink in named]
     title = ", ".join(interfaces)
-    _say(f"watching {title}")
     ended = threading.Event()
 
     def end() -> None:
@@ -130,6 +129,7 @@ def command(
 
     with ExitStack() as stack:
         came = stack.enter_context(stopping(end))
+        _say(f"watching {title}")
         stack.enter_context(_after(duration, end))
         stack.enter_context(warnings(interfaces, result, say))
         if view:

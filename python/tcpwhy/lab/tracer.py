@@ -87,9 +87,9 @@ def overrun(stats: Path) -> int:
 
 def say(what: dict[str, object]) -> None:
     """Tell the parent, if it is still there."""
+    # Without a buffer, which would be flushed again at the end, and fail there.
     with contextlib.suppress(OSError):
-        sys.stdout.write(json.dumps(what) + "\n")
-        sys.stdout.flush()
+        os.write(1, json.dumps(what).encode() + b"\n")
 
 
 def main() -> None:

@@ -148,7 +148,7 @@ def test_keys(run):
     screen.press("/")
     screen.wait("words that a line must have")
     screen.press("quite")
-    screen.wait("no line has these words")
+    screen.wait(lambda text: "no line has these words" in text and "with “quite”" in text)
     screen.press("\x1b")
     screen.wait("1 listed")
     screen.press("p")

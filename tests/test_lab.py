@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import signal
 import statistics
 import subprocess
@@ -169,12 +170,22 @@ MOMENTS = {
 """When it is killed: what runs then, how often, and with which options."""
 
 
+def slow_tc(folder):
+    """A folder with a `tc` that takes its time: on its own it is gone before anyone looks."""
+    folder.mkdir()
+    tool = folder / "tc"
+    tool.write_text(f'#!/bin/sh\nsleep 0.3\nexec {shutil.which("tc")} "$@"\n')
+    tool.chmod(0o755)
+    return folder
+
+
 def start_lab(folder, mark, options):
     """A lab whose processes are known by a mark in their environment."""
     name, value = mark.split("=")
     one = "queue_only" if options else "wide"
     command = [sys.executable, "-m", "tcpwhy", "lab", "run", HERE / f"{one}.toml", "-o", folder]
-    environment = {**os.environ, name: value}
+    path = f"{slow_tc(folder / 'tools')}:{os.environ['PATH']}" if options else os.environ["PATH"]
+    environment = {**os.environ, name: value, "PATH": path}
     return subprocess.Popen([*command, *options], env=environment, stderr=subprocess.DEVNULL)
 
 

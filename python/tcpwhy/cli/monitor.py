@@ -1,5 +1,6 @@
 """`tcpwhy monitor`: a live link in, verdicts out while the connections last."""
 
+import ctypes
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -7,15 +8,18 @@ from typing import Any
 
 import click
 
-from tcpwhy import ethtool, store
+from tcpwhy import UsageError, ethtool, store
 from tcpwhy.cli import INTERRUPTED, _view
-from tcpwhy.cli._options import DURATION, FORMAT, OUTPUT, analysis
+from tcpwhy.cli._options import DURATION, FORMAT, OUTPUT, SIZE, analysis
 from tcpwhy.cli._status import status_line, warnings
 from tcpwhy.cli._stopping import stopping
 from tcpwhy.delivery import Delivery, pour
-from tcpwhy.live import FANOUTS, TABLES, TIMESTAMPS, Monitor, monitor
+from tcpwhy.live import FANOUTS, TABLES, TIMESTAMPS, Monitor, bounds_that_bit, monitor
 from tcpwhy.sinks import open_sink
-from tcpwhy.units import nanoseconds, quantity
+from tcpwhy.units import nanoseconds
+
+_M_MMAP_THRESHOLD = -3
+"""Of glibc's malloc.h; other libraries have no `mallopt`, or one that does nothing."""
 
 
 @click.command("monitor")
@@ -74,6 +78,7 @@ from tcpwhy.units import nanoseconds, quantity
 )
 @click.option(
     "--keep-size",
+    type=SIZE,
     metavar="BYTES",
     help="Remove the oldest of a store that is larger, such as 20GB.  [default: all]",
 )
@@ -86,7 +91,7 @@ def command(
     outputs: tuple[str, ...],
     duration: str | None,
     keep: str | None,
-    keep_size: str | None,
+    keep_size: int | None,
     status: bool,
     tui: bool,
     **options: Any,
@@ -103,16 +108,19 @@ def command(
         wanted = list(dict.fromkeys((*wanted, *_view.TABLES)))
     bounds = {
         "keep_ns": nanoseconds(keep) if keep else None,
-        "keep_bytes": int(quantity(keep_size, "bytes")) if keep_size else None,
+        "keep_bytes": keep_size,
     }
     options["fanout"] = options["fanout"] or _fanout(interfaces)
+    _give_memory_back()
     # First the sockets, then everything else without privileges.
     result = monitor(interfaces, table=wanted, drop_privileges=True, **options)
     try:
         sinks = [open_sink(target, format=format, tables=tables or None) for target in targets]
-        for sink in sinks:
-            if isinstance(sink, store.Sink):
-                sink.keep_up(**bounds)
+        stores = [sink for sink in sinks if isinstance(sink, store.Sink)]
+        if not stores and any(bound is not None for bound in bounds.values()):
+            raise UsageError("--keep and --keep-size are for a store: --output PATH/ writes one")
+        for sink in stores:
+            sink.keep_up(**bounds)
     except BaseException:
         result.stop()
         raise
@@ -159,9 +167,22 @@ def _account(result: Monitor, deliveries: Sequence[Delivery]) -> int:
     lost = result.lost()
     if any(lost):
         _say(f"lost: {lost.packets:,} packets (kernel), {lost.rows:,} rows (waiting for output)")
+    for line in bounds_that_bit(result.standing().counters):
+        _say(line)
     for error in result.damage:
         _say(str(error))
     return result.damage[0].exit_code if result.damage else 0
+
+
+def _give_memory_back() -> None:
+    """Have blocks of 128 KiB and more go back to the system when they are freed.
+
+    glibc does so at first, and raises its threshold with each, up to 32 MiB; then batches of rows
+    live on the heaps of the workers among what lasts, and heaps with holes grow.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt:
+        mallopt(_M_MMAP_THRESHOLD, 128 * 1024)
 
 
 @contextmanager

@@ -443,6 +443,11 @@ impl Half {
     pub fn overflow(&self) -> u64 {
         self.ledger.overflow() + self.view.overflow()
     }
+
+    /// Ranges that a bound cut since the other direction was never seen.
+    pub fn unanswered(&self) -> u64 {
+        self.ledger.unanswered()
+    }
 }
 
 /// Makes `most` at least `value`.

@@ -151,6 +151,15 @@ def test_what_is_missing_is_named(link):
     command = link.python("-m", "tcpwhy", "monitor", "nosuch0")
     absent = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (absent.returncode, "no interface 'nosuch0'" in absent.stderr) == (2, True)
+    for wrong, said in (
+        (["any"], "name each one to watch"),
+        ([links.NEAR, "--keep", "30d"], "--keep and --keep-size are for a store"),
+        ([links.NEAR, "--keep-size", "lots"], "'--keep-size': 'lots' is not understood"),
+        ([links.NEAR, "-o", "http://x"], "no output for the URL scheme 'http'"),
+    ):
+        command = link.python("-m", "tcpwhy", "monitor", *wrong)
+        refused = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert (refused.returncode, said in refused.stderr) == (2, True), refused.stderr
     without = ["setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw", "--no-new-privs"]
     command = link.command(*without, sys.executable, "-m", "tcpwhy", "monitor", links.NEAR)
     refused = subprocess.run(command, capture_output=True, text=True, timeout=60)

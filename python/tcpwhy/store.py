@@ -32,7 +32,7 @@ FORMAT = 1
 DEFAULT_TABLES = ("flows", "intervals", "periods")
 
 ROWS_PER_PART = 2**19
-"""Rows held back before a part is written: some 200 MB of flows at most."""
+"""Rows of a table held back before a part is written: some 250 MB, twice that while they grow."""
 
 _SEED = "part-" + "0" * 26
 _TIME_COLUMN = {"flows": "start_ns", "intervals": "start_ns", "periods": "start_ns"}

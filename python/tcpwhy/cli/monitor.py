@@ -15,7 +15,7 @@ from tcpwhy.cli._status import status_line, warnings
 from tcpwhy.cli._stopping import stopping
 from tcpwhy.delivery import Delivery, pour
 from tcpwhy.live import FANOUTS, TABLES, TIMESTAMPS, Monitor, bounds_that_bit, monitor
-from tcpwhy.sinks import open_sink
+from tcpwhy.sinks import Sink, open_sink, parquet
 from tcpwhy.units import nanoseconds
 
 _M_MMAP_THRESHOLD = -3
@@ -116,11 +116,7 @@ def command(
     result = monitor(interfaces, table=wanted, drop_privileges=True, **options)
     try:
         sinks = [open_sink(target, format=format, tables=tables or None) for target in targets]
-        stores = [sink for sink in sinks if isinstance(sink, store.Sink)]
-        if not stores and any(bound is not None for bound in bounds.values()):
-            raise UsageError("--keep and --keep-size are for a store: --output PATH/ writes one")
-        for sink in stores:
-            sink.keep_up(**bounds)
+        _prepare(list(zip(targets, sinks, strict=True)), bounds)
     except BaseException:
         result.stop()
         raise
@@ -145,7 +141,8 @@ def command(
         else:
             stack.enter_context(status_line(result, deliveries, shown=status))
             pour(result.batches(), deliveries, ended)
-    code = _account(result, deliveries)
+    is_overview = format in (None, "table") and "-" in targets
+    code = _account(result, deliveries, explain=not is_overview)
     return INTERRUPTED if came else code
 
 
@@ -158,8 +155,23 @@ def _fanout(interfaces: Sequence[str]) -> str:
     return "cbpf"
 
 
-def _account(result: Monitor, deliveries: Sequence[Delivery]) -> int:
-    """Finish the sinks and say what was lost; give the exit code."""
+def _prepare(sinks: Sequence[tuple[str, Sink]], bounds: dict[str, int | None]) -> None:
+    """Make the outputs ready for a run without an end."""
+    stores = [sink for _, sink in sinks if isinstance(sink, store.Sink)]
+    if not stores and any(bound is not None for bound in bounds.values()):
+        raise UsageError("--keep and --keep-size are for a store: --output PATH/ writes one")
+    for kept in stores:
+        kept.keep_up(**bounds)
+    for target, sink in sinks:
+        if isinstance(sink, parquet.Sink):
+            _say(f"{target}: rows wait in memory until the end; a store (PATH/) takes them at once")
+
+
+def _account(result: Monitor, deliveries: Sequence[Delivery], *, explain: bool) -> int:
+    """Finish the sinks, say what was lost and what bounds cut; give the exit code.
+
+    The overview on standard output explains bounds by itself.
+    """
     for delivery in deliveries:
         delivery.close()
         if delivery.rows_lost:
@@ -167,7 +179,7 @@ def _account(result: Monitor, deliveries: Sequence[Delivery]) -> int:
     lost = result.lost()
     if any(lost):
         _say(f"lost: {lost.packets:,} packets (kernel), {lost.rows:,} rows (waiting for output)")
-    for line in bounds_that_bit(result.standing().counters):
+    for line in bounds_that_bit(result.standing().counters) if explain else ():
         _say(line)
     for error in result.damage:
         _say(str(error))

@@ -9,6 +9,7 @@ use super::capacity::{Capacity, Collector, Stream};
 use super::clock::Holder;
 use super::delay::{Rtt, Tau, is_near_sender};
 use super::delivery::Delivery;
+use super::echoes::Echoes;
 use super::entry::Entry;
 use super::lasting::Lasting;
 use super::ledger::{Filed, Kind, Ledger, Path};
@@ -72,8 +73,8 @@ pub struct Half {
     queue_samples: u32,
     queue_raised: u32,
     rtt_newest: [Option<Nanos>; 2],
-    /// Lately least round-trip time of echoes, near the receiver.
-    echoed: Option<Nanos>,
+    /// Made with the first echo that shows the observer near the receiver.
+    echoes: Option<Box<Echoes>>,
     /// The last segment was small or pushed: there may have been no more to send.
     emptied: bool,
     /// The other side sent data since this one last did.
@@ -191,6 +192,9 @@ impl Half {
             return None;
         }
         let end = unwrap.widen(first + entry.payload_len);
+        if start > self.ledger.next() {
+            self.note_gap();
+        }
         let known = self.view.at(entry);
         let relative_flight = if around.plan.refined { self.relative_flight(known) } else { 0 };
         let path = Path { rtt: &self.rtt, window_closed: self.window_closed, relative_flight };

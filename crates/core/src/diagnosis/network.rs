@@ -71,6 +71,9 @@ fn bottleneck(case: &Case) -> (Cause, Confidence) {
 /// Whether a full link carries hardly anything else.
 fn is_alone(case: &Case) -> bool {
     let facts = &case.facts;
+    if case.context.others_between {
+        return false;
+    }
     let used = facts.utilisation.filter(|&used| used < threshold::OVERUSED);
     // Rounds that a queue filled only in part deliver less, but some of them all that the link has.
     let unmarked = facts.marks == 0;
@@ -270,3 +273,33 @@ pub fn goes_on(before: Cause) -> bool {
 
 /// The root of 12: a ramp over its standard deviation.
 const RAMP_DEVIATION: f64 = 3.464;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::{Context, Facts};
+
+    /// A link with a standing queue at which everything that PPrate found is delivered.
+    fn full() -> Case {
+        let facts = Facts {
+            queued: 1.0,
+            raised: Some(1.0),
+            rounds: 40,
+            queued_rates: 40,
+            utilisation: Some(0.97),
+            queued_rate_variation: Some(0.02),
+            ..Facts::default()
+        };
+        let context =
+            Context { rtt_min: Some(crate::units::Nanos(40_000_000)), ..Context::default() };
+        Case { facts, context, policer: None, losses: None, before: None }
+    }
+
+    #[test]
+    fn a_link_is_not_the_halfs_alone_when_others_packets_lie_between() {
+        assert_eq!(cause(&full()).0, Cause::UnsharedQueue);
+        let mut others = full();
+        others.context.others_between = true;
+        assert_eq!(cause(&others).0, Cause::SharedQueue);
+    }
+}

@@ -59,7 +59,7 @@ impl Half {
         };
         history.trace.sent(entry.ts, entry.payload_len);
         if filed.kind == Kind::New {
-            history.pattern.sent(flight, repairing);
+            history.pattern.sent(start, flight, repairing);
         }
         if let Some(lost) = filed.lost_at {
             history.trace.lost(lost, filed.seen_bytes, queued);

@@ -25,7 +25,7 @@ pub struct Support {
     pub near: f64,
     /// Share of those that lie within a fortieth: a link sends all alike, clocks and waits do not.
     pub sharp: f64,
-    /// Share of all pairs that are faster by more than a tenth.
+    /// Share of all pairs that are faster by more than a tenth, but for those handed over together.
     pub faster: f64,
 }
 
@@ -67,24 +67,43 @@ impl Refusal {
 /// Estimates the capacity from packet gaps, in three phases (ALGORITHMS 3.3): the modes of the
 /// rates of pairs; with several of them, the asymptotic dispersion rate (ADR) from trains of 3 to
 /// 39 packets; the strongest pair mode at or above that.
+///
+/// Pairs that a card hands over together look a hundred times as fast as the link and widen the
+/// bins with them. A mode of less than [`FEWEST_BINS`] bins says nothing of its rate then, and is
+/// looked at again by itself, with bins of its own.
 pub fn pprate(samples: &[Sample]) -> Result<Estimate, Refusal> {
     let mut rates: Vec<f64> =
         samples.iter().map(|s| f64::from(s.bits) * 1e9 / f64::from(s.gap_ns)).collect();
-    let cleaned = clean(&mut rates).ok_or(Refusal::FewSamples)?;
-    if cleaned.rates.len() < FEWEST_CLEANED {
-        return Err(Refusal::FewSamples);
+    loop {
+        let cleaned = clean(&mut rates).ok_or(Refusal::FewSamples)?;
+        if cleaned.rates.len() < FEWEST_CLEANED {
+            return Err(Refusal::FewSamples);
+        }
+        let (found, mode) = decide(samples, &cleaned)?;
+        if mode.centre >= FEWEST_BINS * cleaned.width {
+            return Ok(found);
+        }
+        let taken = cleaned.rates.len();
+        rates.retain(|&rate| mode.low <= rate && rate <= mode.high);
+        if rates.len() == taken {
+            return Err(Refusal::NoSpread);
+        }
     }
+}
+
+fn decide(samples: &[Sample], cleaned: &Cleaned<'_>) -> Result<(Estimate, Mode), Refusal> {
     let pairs = modes(cleaned.rates, cleaned.width);
     let (mode, lower_bps, phase) = match pairs.as_slice() {
         [] => return Err(Refusal::NoSpread),
-        [only] => (only, None, 1),
+        [only] => (*only, None, 1),
         several => {
             let adr = dispersion_rate(samples, cleaned.width);
-            (choose(several, adr.as_ref()), adr.map(|adr| adr.centre), 3)
+            (*choose(several, adr.as_ref()), adr.map(|adr| adr.centre), 3)
         }
     };
     let (bps, upper_bps) = (mode.centre, Some(mode.high));
-    Ok(Estimate { bps, lower_bps, upper_bps, phase, support: support(samples, bps) })
+    let support = support(samples, bps);
+    Ok((Estimate { bps, lower_bps, upper_bps, phase, support }, mode))
 }
 
 fn support(samples: &[Sample], bps: f64) -> Support {
@@ -95,7 +114,7 @@ fn support(samples: &[Sample], bps: f64) -> Support {
     let near = share(&|off| off.abs() <= NEAR);
     let alike = share(&|off| off.abs() <= ALIKE);
     let sharp = if near > 0.0 { alike / near } else { 0.0 };
-    Support { near, sharp, faster: share(&|off| off > NEAR) }
+    Support { near, sharp, faster: share(&|off| off > NEAR && off < TOGETHER) }
 }
 
 struct Cleaned<'a> {
@@ -172,12 +191,16 @@ const THIN: f64 = 0.12;
 /// Sharpness of a link's rate: combs of cross traffic had 0.83 and more, the clock's modes 0.4 and
 /// less.
 const SHARPLY: f64 = 0.75;
+/// Pairs so many times faster were handed over together by a card or host, after they had waited.
+const TOGETHER: f64 = 10.0;
 /// Share of faster pairs from which a rate is not the link's: jitter alone lets fewer catch up.
 const FASTER: f64 = 0.25;
 const FEWEST_CLEANED: usize = 150;
 const BIN_OF_SPREAD: f64 = 0.05;
 const BIN_OF_MEDIAN: f64 = 0.01;
 const MOST_BINS: f64 = 1000.0;
+/// Half a bin is a tenth of the rate.
+const FEWEST_BINS: f64 = 5.0;
 const TRAINS: std::ops::Range<usize> = 3..40;
 /// A bin with fewer samples is noise (pathrate's BIN_NOISE).
 const LEAST_TRAINS: u32 = 15;
@@ -193,7 +216,7 @@ mod tests {
         (*state >> 40) as f32 / (1u64 << 24) as f32
     }
 
-    fn samples(gaps_us: impl Fn(&mut u64) -> f32) -> Vec<Sample> {
+    fn samples(mut gaps_us: impl FnMut(&mut u64) -> f32) -> Vec<Sample> {
         let mut state = 7;
         (0..1000).map(|_| Sample { bits: 12_000.0, gap_ns: gaps_us(&mut state) * 1e3 }).collect()
     }
@@ -235,6 +258,23 @@ mod tests {
         };
         let found = pprate(&samples(gap)).unwrap();
         assert!(found.support.is_comb(), "{found:?}");
+    }
+
+    #[test]
+    fn pairs_handed_over_together_do_not_blur_the_rate() {
+        // Three packets come with the link's spacing, the fourth with the interrupt of the third.
+        let mut at = 0;
+        let found = pprate(&samples(|state| {
+            at += 1;
+            match at % 4 {
+                0 => 10.0 + 2.0 * noise(state),
+                1 => 2.0 * 1200.0 + 20.0 * noise(state),
+                _ => 1200.0 + 20.0 * noise(state),
+            }
+        }))
+        .unwrap();
+        assert!((found.bps / 1e7 - 1.0).abs() < 0.05, "{found:?}");
+        assert!(!found.support.is_comb(), "{found:?}");
     }
 
     #[test]

@@ -27,12 +27,18 @@ impl Echoes {
         if self.newest.replace(tsval) == Some(tsval) {
             return;
         }
-        let since = self.awaited.back().map(|&(_, since)| now.since(since).0);
-        if since.is_some_and(|since| since < srtt.0 / MOST as i64) {
+        // Once the queue has grown far beyond `srtt`, they are spread over the age of the oldest.
+        let age = |at: Option<&(u32, Nanos)>| at.map(|&(_, since)| now.since(since).0);
+        let spacing = srtt.0.max(age(self.awaited.front()).unwrap_or(0)) / MOST as i64;
+        if age(self.awaited.back()).is_some_and(|age| age < spacing) {
             return;
         }
         if self.awaited.len() >= MOST {
-            self.awaited.pop_front();
+            let mut odd = true;
+            self.awaited.retain(|_| {
+                odd = !odd;
+                !odd
+            });
         }
         self.awaited.push_back((tsval, now));
     }
@@ -78,6 +84,19 @@ mod tests {
             .filter(|&tsecr| echoes.came_back(Nanos::from_millis(100), tsecr).is_some())
             .collect();
         assert_eq!(found, [1_000, 1_010, 1_020, 1_030]);
+    }
+
+    #[test]
+    fn a_queue_of_many_round_trips_is_still_seen() {
+        let mut echoes = Echoes::default();
+        for ms in 0..6_000 {
+            echoes.passed(Nanos::from_millis(ms), ms as u32, Nanos::from_millis(30));
+        }
+        assert!(echoes.awaited.len() <= MOST);
+        assert_eq!(echoes.came_back(Nanos::from_millis(6_000), 0), Some(Nanos::from_millis(6_000)));
+        let later = (1..6_000)
+            .filter(|&tsecr| echoes.came_back(Nanos::from_millis(9_000), tsecr).is_some());
+        assert!((3..MOST).contains(&later.count()));
     }
 
     #[test]

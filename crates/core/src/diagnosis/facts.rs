@@ -1,7 +1,7 @@
 //! The facts of a stretch as ratios: what every test of the diagnosis looks at.
 
 use super::threshold;
-use crate::flow::clock::{Holder, Times};
+use crate::flow::clock::Holder;
 use crate::flow::signs::Signs;
 use crate::flow::sums::Sums;
 use crate::units::Nanos;
@@ -109,6 +109,11 @@ pub struct Facts {
     pub pushes: f64,
     /// Share of small segments.
     pub smalls: f64,
+    /// Share of the time in which a sender with an empty queue and data in flight waited for one of
+    /// several acknowledgements,
+    pub woken: f64,
+    /// and for something else.
+    pub unwoken: f64,
     /// Typical pause in s, weighted by time.
     pub pause_s: Option<f64>,
     /// Idle time for each pause, the one under way at the end among them, in s.
@@ -140,7 +145,7 @@ impl Facts {
             timeouts: signs.timeouts,
             ..Facts::default()
         };
-        facts.take_times(&signs.times);
+        facts.take_times(signs);
         facts.take_queue(signs, context);
         facts.take_losses(sums, signs);
         facts.take_flight(sums, signs, context);
@@ -149,7 +154,8 @@ impl Facts {
         facts
     }
 
-    fn take_times(&mut self, times: &Times) {
+    fn take_times(&mut self, signs: &Signs) {
+        let times = &signs.times;
         let total = times.total() as f64;
         let share = |holder| if total > 0.0 { times.of(holder) as f64 / total } else { 0.0 };
         self.span_s = total / 1e9;
@@ -159,6 +165,8 @@ impl Facts {
         self.receiver = share(Holder::Receiver);
         self.network = share(Holder::Network);
         self.recovery = share(Holder::Recovery);
+        let of_total = |ns: u64| if total > 0.0 { (ns as f64 / total).min(1.0) } else { 0.0 };
+        (self.woken, self.unwoken) = (of_total(signs.woken_ns), of_total(signs.unwoken_ns));
     }
 
     fn take_queue(&mut self, signs: &Signs, context: &Context) {

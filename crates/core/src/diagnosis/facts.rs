@@ -241,13 +241,25 @@ impl Facts {
 
     /// Whether something queued, not only the half's own bursts.
     pub fn is_queued(&self) -> bool {
-        if self.has_own_bursts() {
+        if self.has_own_bursts() || self.stands_beside() {
             return false;
         }
         // One round alone may be an accident.
         let rounds = self.queued * f64::from(self.rounds);
         let rounds_queued = self.queued >= threshold::QUEUED && rounds > 1.5;
         rounds_queued || self.raised.unwrap_or(0.0) >= threshold::RAISED
+    }
+
+    /// Whether a queue that comes now and then leaves a flat flight as it is, on a link that is far
+    /// from full: it is not what the sender waits for.
+    fn stands_beside(&self) -> bool {
+        self.raised.is_some_and(|raised| raised < threshold::RAISED)
+            && self.queued < threshold::QUEUED_ALWAYS
+            && self.rounds >= threshold::FLAT_ROUNDS
+            && self.flight_variation.is_some_and(|variation| variation < threshold::FLAT)
+            && self.growing < threshold::GROWING
+            && self.losses + u64::from(self.marks) == 0
+            && self.load.is_some_and(|load| load < threshold::REACHING)
     }
 
     /// Whether what queues are the half's own bursts, on a link that is far from full: they raise

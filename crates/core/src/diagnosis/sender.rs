@@ -21,17 +21,11 @@ pub fn is_woken(case: &Case) -> bool {
         && !full
 }
 
-/// Which window that is, and how sure: only beside the sender it is certain what came right after
-/// what. A queue that empties leaves a small segment sooner or later; where all are full it may be
-/// the congestion window, of which segmentation offload lets a sender wait for a part
-/// (`tcp_tso_should_defer`).
+/// How sure that is: only beside the sender it is certain what came right after what.
 pub fn cause(case: &Case) -> (Cause, Confidence) {
     let near = case.context.position.is_some_and(|position| position < threshold::NEAR);
     let confidence = if near { Confidence::High } else { Confidence::Medium };
-    match case.facts.smalls > 0.0 {
-        true => (Cause::SenderBuffer, confidence),
-        false => (Cause::SenderUndetermined, confidence),
-    }
+    (Cause::SenderBuffer, confidence)
 }
 
 #[cfg(test)]
@@ -72,8 +66,6 @@ mod tests {
         assert_eq!(found(|_| ()), ("sender_window/send_buffer", Confidence::High));
         let far = found(|case| case.context.position = Some(1.0));
         assert_eq!(far, ("sender_window/send_buffer", Confidence::Medium));
-        let whole = found(|case| case.facts.smalls = 0.0);
-        assert_eq!(whole.0, "sender_window/undetermined", "no write ever ended small");
     }
 
     #[test]

@@ -23,8 +23,8 @@ pub const UNSHARED_VARIATION: f64 = 0.10;
 pub const STEADY: f64 = 0.06;
 /// Share of the time in which room was left unused from which a sender is paced.
 pub const UNUSED: f64 = 0.35;
-/// The same for a flat flight, with nothing that queues: a window leaves no room unused. Clamps gave
-/// 0.00 to 0.01 on the kernel, paced sockets 0.01 to 0.45 by how their pace falls on the
+/// The same for a flat flight, with nothing that queues: a window leaves no room unused. Clamps
+/// gave 0.00 to 0.01 on the kernel, paced sockets 0.01 to 0.45 by how their pace falls on the
 /// acknowledgements.
 pub const UNUSED_FLAT: f64 = 0.15;
 /// Variation of the flight from round to round below which it is flat (ALGORITHMS 7.8: 5 %).

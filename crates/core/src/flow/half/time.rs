@@ -42,7 +42,7 @@ impl Half {
             None => {}
         }
         // What Nagle's algorithm held back an acknowledgement lets out as well.
-        let woken = woken.filter(|_| self.emptied && waited.is_none() && around.plan.refined);
+        let woken = woken.filter(|_| waited.is_none() && around.plan.refined);
         let wait = woken.and_then(|woken| long_wait(pieces, woken, self.rtt.srtt?));
         let data_packets = self.totals.data_packets;
         let now = Now { ts, interval: around.plan.interval, data_packets };

@@ -259,6 +259,13 @@ fn empties(facts: &Facts) -> bool {
     facts.pushes >= threshold::PUSHES && facts.smalls > 0.0
 }
 
+/// Whether a flight of super-segments is the same to the byte in every round, as a window makes it
+/// also where the controller paces (BBR): a pace alone takes one more or less along.
+fn is_capped(facts: &Facts) -> bool {
+    let same = facts.flight_variation.is_some_and(|variation| variation < threshold::CAPPED);
+    facts.pushes >= threshold::PUSHES && same
+}
+
 /// A flight that stays the same below the receiver's window.
 fn flat_flight(case: &Case) -> (Cause, Confidence) {
     let facts = &case.facts;
@@ -266,7 +273,8 @@ fn flat_flight(case: &Case) -> (Cause, Confidence) {
     let near = case.context.position.is_none_or(|position| position < threshold::NEAR);
     let confidence = if near { Confidence::High } else { Confidence::Medium };
     // A window sends in bursts, each as dense as the link makes it, and leaves no room unused.
-    if (case.context.own_pace || facts.unused >= threshold::UNUSED_FLAT) && !empties(facts) {
+    let unbound = case.context.own_pace || facts.unused >= threshold::UNUSED_FLAT;
+    if unbound && !empties(facts) && !is_capped(facts) {
         return (Cause::ApplicationPaced, confidence);
     }
     if is_buffered(case) {
@@ -299,10 +307,10 @@ mod tests {
 
     #[test]
     fn pushed_super_segments_that_all_end_full_are_no_empty_queue() {
-        let named = |unused: f64, smalls: f64, own_pace: bool| {
+        let named = |variation: f64, unused: f64, smalls: f64, own_pace: bool| {
             let facts = Facts {
                 rounds: 70,
-                flight_variation: Some(0.04),
+                flight_variation: Some(variation),
                 flight_segments: 32.0,
                 flight_mean_segments: 30.0,
                 pushes: 0.5,
@@ -313,9 +321,14 @@ mod tests {
             let context = Context { own_pace, position: Some(0.0), ..Context::default() };
             cause(&Case { facts, context, policer: None, losses: None, before: None }).0.name()
         };
-        assert_eq!(named(0.0, 0.0, true), "application/paced", "a socket that the kernel paces");
-        assert_eq!(named(0.3, 0.0, false), "application/paced", "room left unused");
-        assert_eq!(named(0.0, 0.02, true), "sender_window/send_buffer", "its queue empties");
-        assert_eq!(named(0.0, 0.0, false), "sender_window/undetermined", "a clamp");
+        assert_eq!(
+            named(0.04, 0.0, 0.0, true),
+            "application/paced",
+            "a socket that the kernel paces"
+        );
+        assert_eq!(named(0.04, 0.3, 0.0, false), "application/paced", "room left unused");
+        assert_eq!(named(0.04, 0.0, 0.02, true), "sender_window/send_buffer", "its queue empties");
+        assert_eq!(named(0.04, 0.0, 0.0, false), "sender_window/undetermined", "a clamp");
+        assert_eq!(named(0.0, 0.0, 0.0, true), "sender_window/undetermined", "a cap, and BBR");
     }
 }

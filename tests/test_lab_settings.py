@@ -6,7 +6,7 @@ import struct
 import pytest
 from kernel import SCENARIOS
 
-from tcpwhy.lab import settings
+from tcpwhy.lab import settings, workload
 from tcpwhy.lab.scenario import Expect, load
 from tcpwhy.lab.workload import emissions, ticks
 
@@ -35,6 +35,13 @@ def test_a_send_buffer_is_one_only_without_nagle():
     chosen = settings.options({"send_buffer_bytes": 65_536, "nagle": "off"})
     assert chosen.count((TCP, socket.TCP_NODELAY, 1)) == 1
     assert (socket.SOL_SOCKET, settings.SO_SNDBUFFORCE, 65_536) in chosen
+
+
+def test_writes_are_smaller_than_the_send_buffer():
+    """One write may pass the buffer by, and would be the limit in its place."""
+    assert workload.write_bytes_most(32_768) == 8_192
+    assert workload.write_bytes_most(10_000_000) == len(workload.BLOCK)
+    assert workload.write_bytes_most(None) == len(workload.BLOCK)
 
 
 def test_a_cwnd_clamp_is_a_locked_route_that_needs_a_warm_up():

@@ -13,7 +13,7 @@ from typing import Any
 
 from tcpwhy import tcpinfo
 from tcpwhy._core import TcpwhyError
-from tcpwhy.lab import tracepoint
+from tcpwhy.lab import tracepoint, workload
 from tcpwhy.lab.kernelpath import COLUMNS
 from tcpwhy.lab.namespace import Namespace
 from tcpwhy.lab.network import DEVICE, OWN, Network
@@ -220,7 +220,10 @@ def _plan(network: Network, flow: Flow) -> None:
 def _program(flow: Flow, end: int) -> dict[str, Any]:
     if turns := flow.workload.get("request_response"):
         return {"asks": end == 0, "turns": turns}
-    return {"write": flow.workload} if end == 0 else {"read": flow.reader}
+    if end:
+        return {"read": flow.reader}
+    most = workload.write_bytes_most(flow.tcp[end].get("send_buffer_bytes"))
+    return {"write": flow.workload, "most_bytes": most}
 
 
 def _decoded(sample: dict[str, Any]) -> dict[str, Any]:

@@ -264,7 +264,7 @@ def _act(connection: socket.socket, program: Settings, clock: Clock) -> Deeds:
     if "asks" in program:
         return converse(connection, program["turns"], clock, asks=program["asks"])
     if "write" in program:
-        return write(connection, program["write"], clock)
+        return write(connection, program["write"], clock, program["most_bytes"])
     deeds = read(connection, program["read"], clock)
     if deeds.closed:
         connection.shutdown(socket.SHUT_WR)

@@ -86,8 +86,22 @@ def _beat(name: str, settings: Settings) -> tuple[int, float, int]:
     raise ValueError(f"no workload {name}")
 
 
-def write(connection: socket.socket, workload: Settings, clock: Clock) -> Deeds:
-    """Write what the workload says, never more at once than the send buffer takes."""
+def write_bytes_most(send_buffer_bytes: int | None) -> int:
+    """Give how much to write at once, so that it is the buffer that limits.
+
+    One write may pass the buffer by: Linux asks for room only when it begins a super-segment, and
+    what leaves from the last one makes room in it for more of the same write
+    (`tcp_sendmsg_locked`). A write of 128 KiB put all of itself into a buffer of 64.
+    """
+    if send_buffer_bytes is None:
+        return len(BLOCK)
+    return max(1, min(len(BLOCK), int(send_buffer_bytes) // 4))
+
+
+def write(
+    connection: socket.socket, workload: Settings, clock: Clock, most_bytes: int = len(BLOCK)
+) -> Deeds:
+    """Write what the workload says, `most_bytes` at once."""
     deeds = Deeds()
     pending = ticks(workload, max(0.0, clock.now()), clock.end)
     upcoming = next(pending, None)
@@ -102,7 +116,7 @@ def write(connection: socket.socket, workload: Settings, clock: Clock) -> Deeds:
         wake = min(upcoming[0] if upcoming else clock.end, clock.end)
         if owed > 0:
             try:
-                sent = connection.send(memoryview(BLOCK)[: int(min(owed, len(BLOCK)))])
+                sent = connection.send(memoryview(BLOCK)[: int(min(owed, most_bytes))])
             except BlockingIOError:
                 room.poll(max(0.0, (wake - now) * 1e3))
                 deeds.blocked_s += clock.now() - now

@@ -16,7 +16,7 @@ pub fn is_blind(case: &Case) -> bool {
 /// better where they are.
 pub fn is_paced(case: &Case) -> bool {
     let facts = &case.facts;
-    if facts.marks > 0 {
+    if facts.marks > 0 || is_policed(case) {
         return false;
     }
     // Beside the sender it is certain which acknowledgement let which segment out; elsewhere a
@@ -36,6 +36,13 @@ pub fn is_paced(case: &Case) -> bool {
         true if !known => beside && facts.unused >= threshold::UNUSED_QUEUED,
         _ => facts.unused >= threshold::UNUSED,
     }
+}
+
+/// Whether a policer takes what exceeds its rate: a controller that paces at the rate it finds
+/// (BBR) leaves room unused behind one, and no program would go on to lose so much.
+fn is_policed(case: &Case) -> bool {
+    let policer = network::loss_cause(case).is_some_and(|(cause, _)| cause == Cause::Policer);
+    policer && case.facts.loss_ratio >= threshold::STANDS_RATIO
 }
 
 /// Whether the send queue ran dry again and again on a path with room, which lost nothing.
@@ -63,4 +70,32 @@ pub fn cause(case: &Case) -> (Cause, Confidence) {
         return (Cause::ApplicationIdle, Confidence::High);
     }
     (Cause::ApplicationPaced, Confidence::High)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Context, Facts};
+    use super::*;
+    use crate::flow::losses::Shape;
+
+    #[test]
+    fn room_left_unused_behind_a_policer_is_no_programs() {
+        let paced = |loss_ratio: f64, ratio: f64| {
+            let facts = Facts { unused: 0.6, losses: 9, loss_ratio, ..Facts::default() };
+            let context = Context { position: Some(0.0), ..Context::default() };
+            let shape = Shape {
+                losses: 60,
+                ratio,
+                variation: 1.0,
+                rhythm: None,
+                episodes: 0,
+                clustering: 1.0,
+                flight: 1.0,
+                high: 0.5,
+            };
+            is_paced(&Case { facts, context, policer: None, losses: Some(shape), before: None })
+        };
+        assert!(!paced(0.12, 0.12), "it loses an eighth and goes on");
+        assert!(paced(0.001, 0.001), "a program that loses a segment now and then");
+    }
 }

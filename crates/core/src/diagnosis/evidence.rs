@@ -1,7 +1,7 @@
 //! The numbers that decided, as a sentence.
 
 use super::words::{bytes, count, grouped, percent, rate, seconds, time};
-use super::{Case, Cause, Finding, threshold};
+use super::{Case, Cause, Finding, sender as window, threshold};
 use crate::record::Text;
 
 /// One sentence with the numbers behind a finding.
@@ -112,23 +112,35 @@ fn receiver(case: &Case, cause: Cause) -> Vec<String> {
 
 fn sender(case: &Case, cause: Cause) -> Vec<String> {
     let facts = &case.facts;
-    let flat = format!(
-        "flight stayed at {:.0} segments (± {}) for {}",
-        facts.flight_segments,
-        percent(facts.flight_variation.unwrap_or(0.0)),
-        count(u64::from(facts.rounds), "round trip")
-    );
     let below = match facts.fullness {
         Some(fullness) => format!("{} of the receiver's window", percent(fullness)),
         None => String::new(),
     };
+    if window::is_woken(case) {
+        let woken = format!(
+            "for {} of the time the send queue was empty until acknowledgements made room, with \
+             data in flight; what was written then left at once",
+            percent(facts.woken)
+        );
+        return vec![woken, flat_for(case), below, quiet(case)];
+    }
     let pushed = match cause {
         Cause::SenderBuffer => {
             format!("{} of the segments emptied the send buffer (PSH)", percent(facts.pushes))
         }
         _ => String::new(),
     };
-    vec![flat, below, pushed, quiet(case)]
+    vec![flat_for(case), below, pushed, quiet(case)]
+}
+
+fn flat_for(case: &Case) -> String {
+    let facts = &case.facts;
+    format!(
+        "flight stayed at {:.0} segments (± {}) for {}",
+        facts.flight_segments,
+        percent(facts.flight_variation.unwrap_or(0.0)),
+        count(u64::from(facts.rounds), "round trip")
+    )
 }
 
 fn bottleneck(case: &Case) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! The facts of a stretch as ratios: what every test of the diagnosis looks at.
 
 use super::threshold;
-use crate::flow::clock::{Holder, Times};
+use crate::flow::clock::Holder;
 use crate::flow::signs::Signs;
 use crate::flow::sums::Sums;
 use crate::units::Nanos;
@@ -111,6 +111,11 @@ pub struct Facts {
     pub pushes: f64,
     /// Share of small segments.
     pub smalls: f64,
+    /// Share of the time in which a sender with an empty queue and data in flight waited for one of
+    /// several acknowledgements,
+    pub woken: f64,
+    /// and for something else.
+    pub unwoken: f64,
     /// Typical pause in s, weighted by time.
     pub pause_s: Option<f64>,
     /// Idle time for each pause, the one under way at the end among them, in s.
@@ -142,7 +147,7 @@ impl Facts {
             timeouts: signs.timeouts,
             ..Facts::default()
         };
-        facts.take_times(&signs.times);
+        facts.take_times(signs);
         facts.take_queue(signs, context);
         facts.take_losses(sums, signs);
         facts.take_flight(sums, signs, context);
@@ -151,7 +156,8 @@ impl Facts {
         facts
     }
 
-    fn take_times(&mut self, times: &Times) {
+    fn take_times(&mut self, signs: &Signs) {
+        let times = &signs.times;
         let total = times.total() as f64;
         let share = |holder| if total > 0.0 { times.of(holder) as f64 / total } else { 0.0 };
         self.span_s = total / 1e9;
@@ -161,6 +167,8 @@ impl Facts {
         self.receiver = share(Holder::Receiver);
         self.network = share(Holder::Network);
         self.recovery = share(Holder::Recovery);
+        let of_total = |ns: u64| if total > 0.0 { (ns as f64 / total).min(1.0) } else { 0.0 };
+        (self.woken, self.unwoken) = (of_total(signs.woken_ns), of_total(signs.unwoken_ns));
     }
 
     fn take_queue(&mut self, signs: &Signs, context: &Context) {
@@ -235,13 +243,25 @@ impl Facts {
 
     /// Whether something queued, not only the half's own bursts.
     pub fn is_queued(&self) -> bool {
-        if self.has_own_bursts() {
+        if self.has_own_bursts() || self.stands_beside() {
             return false;
         }
         // One round alone may be an accident.
         let rounds = self.queued * f64::from(self.rounds);
         let rounds_queued = self.queued >= threshold::QUEUED && rounds > 1.5;
         rounds_queued || self.raised.unwrap_or(0.0) >= threshold::RAISED
+    }
+
+    /// Whether a queue that comes now and then leaves a flat flight as it is, on a link that is far
+    /// from full: it is not what the sender waits for.
+    fn stands_beside(&self) -> bool {
+        self.raised.is_some_and(|raised| raised < threshold::RAISED)
+            && self.queued < threshold::QUEUED_ALWAYS
+            && self.rounds >= threshold::FLAT_ROUNDS
+            && self.flight_variation.is_some_and(|variation| variation < threshold::FLAT)
+            && self.growing < threshold::GROWING
+            && self.losses + u64::from(self.marks) == 0
+            && self.load.is_some_and(|load| load < threshold::REACHING)
     }
 
     /// Whether what queues are the half's own bursts, on a link that is far from full: they raise

@@ -12,6 +12,7 @@ pub mod headroom;
 mod network;
 mod receiver;
 pub mod remedy;
+mod sender;
 pub mod tally;
 pub mod threshold;
 pub mod words;
@@ -101,6 +102,10 @@ pub fn diagnose(case: &Case) -> Option<Finding> {
         (shares.receiver_window, receiver::cause),
         (shares.network + shares.recovery, network::cause),
     ];
+    if sender::is_woken(case) {
+        let (cause, confidence) = sender::cause(case);
+        return Some(confirm(case, Finding { cause, rival: None, confidence, shares }));
+    }
     // A sender that a window keeps closing on is paced, or probes, in between.
     if facts.closures >= 2 && facts.receiver >= threshold::CLOSING && facts.losses == 0 {
         rivals[1].0 = rivals[1].0.max(rivals[2].0 + threshold::CLEAR_LEAD);

@@ -225,8 +225,10 @@ fn quiet(case: &Case) -> (Cause, Confidence) {
     if flat && facts.rounds >= threshold::FLAT_ROUNDS && !grows(facts) {
         return flat_flight(case);
     }
-    let pushed = facts.pushes >= threshold::PUSHES;
-    if case.context.own_pace && !pushed && facts.growing < threshold::GROWING {
+    let own_pace = case.context.own_pace && facts.growing < threshold::GROWING;
+    // A window that grows is used at once.
+    let spare = facts.load.is_some_and(|load| load < threshold::REACHING);
+    if (own_pace || (facts.unused >= threshold::UNUSED && spare)) && !empties(facts) {
         return (Cause::ApplicationPaced, Confidence::Medium);
     }
     (Cause::CongestionAvoidance, Confidence::Medium)
@@ -247,7 +249,8 @@ pub fn is_buffered(case: &Case) -> bool {
     is_flat(facts)
         && facts.rounds >= threshold::FLAT_ROUNDS
         && facts.flight_segments > threshold::TINY_FLIGHT
-        && facts.pushes >= threshold::PUSHES.max(threshold::PUSHED * facts.smalls)
+        && empties(facts)
+        && facts.pushes >= threshold::PUSHED * facts.smalls
 }
 
 /// Whether the flight stays the same, or at its most but for dips: what grows spends as much time
@@ -258,12 +261,30 @@ fn is_flat(facts: &Facts) -> bool {
     facts.flight_variation.is_some_and(|variation| capped || variation < threshold::FLAT)
 }
 
+/// Whether PSH tells of a send queue that keeps running empty. Linux sets it on each super-segment
+/// as well (`__tcp_transmit_skb` since 5.4), and those of a queue that never empties end full.
+fn empties(facts: &Facts) -> bool {
+    facts.pushes >= threshold::PUSHES && facts.smalls > 0.0
+}
+
+/// Whether a flight of super-segments is the same to the byte in every round, as a window makes it
+/// also where the controller paces (BBR): a pace alone takes one more or less along.
+fn is_capped(facts: &Facts) -> bool {
+    let same = facts.flight_variation.is_some_and(|variation| variation < threshold::CAPPED);
+    facts.pushes >= threshold::PUSHES && same
+}
+
 /// A flight that stays the same below the receiver's window.
 fn flat_flight(case: &Case) -> (Cause, Confidence) {
     let facts = &case.facts;
     // Far from the sender, its pacing looks the same.
     let near = case.context.position.is_none_or(|position| position < threshold::NEAR);
     let confidence = if near { Confidence::High } else { Confidence::Medium };
+    // A window sends in bursts, each as dense as the link makes it, and leaves no room unused.
+    let unbound = case.context.own_pace || facts.unused >= threshold::UNUSED_FLAT;
+    if unbound && !empties(facts) && !is_capped(facts) {
+        return (Cause::ApplicationPaced, confidence);
+    }
     if is_buffered(case) {
         return (Cause::SenderBuffer, confidence);
     }
@@ -273,12 +294,8 @@ fn flat_flight(case: &Case) -> (Cause, Confidence) {
     {
         return (Cause::ApplicationPaced, Confidence::Medium);
     }
-    if facts.pushes >= threshold::PUSHES {
+    if empties(facts) {
         return (Cause::SenderBuffer, confidence);
-    }
-    // A window sends in bursts, each as dense as the link makes it.
-    if case.context.own_pace {
-        return (Cause::ApplicationPaced, confidence);
     }
     (Cause::SenderUndetermined, confidence)
 }
@@ -295,6 +312,33 @@ const RAMP_DEVIATION: f64 = 3.464;
 mod tests {
     use super::*;
     use crate::diagnosis::{Context, Facts};
+
+    #[test]
+    fn pushed_super_segments_that_all_end_full_are_no_empty_queue() {
+        let named = |variation: f64, unused: f64, smalls: f64, own_pace: bool| {
+            let facts = Facts {
+                rounds: 70,
+                flight_variation: Some(variation),
+                flight_segments: 32.0,
+                flight_mean_segments: 30.0,
+                pushes: 0.5,
+                smalls,
+                unused,
+                ..Facts::default()
+            };
+            let context = Context { own_pace, position: Some(0.0), ..Context::default() };
+            cause(&Case { facts, context, policer: None, losses: None, before: None }).0.name()
+        };
+        assert_eq!(
+            named(0.04, 0.0, 0.0, true),
+            "application/paced",
+            "a socket that the kernel paces"
+        );
+        assert_eq!(named(0.04, 0.3, 0.0, false), "application/paced", "room left unused");
+        assert_eq!(named(0.04, 0.0, 0.02, true), "sender_window/send_buffer", "its queue empties");
+        assert_eq!(named(0.04, 0.0, 0.0, false), "sender_window/undetermined", "a clamp");
+        assert_eq!(named(0.0, 0.0, 0.0, true), "sender_window/undetermined", "a cap, and BBR");
+    }
 
     /// A link with a standing queue at which everything that PPrate found is delivered.
     fn full() -> Case {

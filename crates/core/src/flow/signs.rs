@@ -30,6 +30,11 @@ pub struct Signs {
     pub segments: u32,
     /// Small ones among them.
     pub smalls: u32,
+    /// Waits of a sender with an empty queue and data in flight, through several acknowledgements,
+    /// in ns: those that ended as soon as one of them came,
+    pub woken_ns: u64,
+    /// and those that ended at a time of their own.
+    pub unwoken_ns: u64,
     /// Pauses that nothing imposed, in ns: idle, dry and unused time between two sends.
     pub pauses: Moments,
     /// Pauses that ended after the other side had sent data: a question, and its answer.
@@ -119,6 +124,8 @@ impl Signs {
         self.pushes += later.pushes;
         self.segments += later.segments;
         self.smalls += later.smalls;
+        self.woken_ns += later.woken_ns;
+        self.unwoken_ns += later.unwoken_ns;
         self.pauses.merge(&later.pauses);
         self.answers += later.answers;
         self.closures += later.closures;

@@ -40,6 +40,8 @@ pub struct SenderView {
     released: u8,
     /// When the last one of them arrived.
     released_at: Nanos,
+    /// What was acknowledged when the last segment was sent.
+    una_sent: u64,
     /// A loss is repaired once this is acknowledged.
     recovery_point: Option<u64>,
     clock: Clock,
@@ -70,6 +72,7 @@ impl Default for SenderView {
             dry: false,
             released: 0,
             released_at: Nanos(0),
+            una_sent: UNKNOWN,
             recovery_point: None,
             clock: Clock::default(),
         }
@@ -124,15 +127,23 @@ impl SenderView {
         (self.una != UNKNOWN).then_some(Known { una: self.una, edge })
     }
 
-    /// The sender sends at `ts`. Gives whose time it was since the last time it did.
+    /// The sender sends at `ts`. Gives whose time it was since the last time it did, and whether
+    /// the last of several acknowledgements meanwhile let it go on, by how soon after it that was:
+    /// `None` unless the send queue was empty, by a small last segment, and they freed a part of
+    /// what was in flight: neither hardly any of it nor nearly all.
     #[inline(always)]
-    pub fn take_times(&mut self, ts: Nanos) -> &mut [Piece] {
+    pub fn take_times(&mut self, ts: Nanos) -> (&mut [Piece], Option<bool>) {
         self.clock.charge(self.holder(), ts);
+        let (soon_after, ran_dry) = (ts.since(self.released_at), self.dry);
+        let part = self.released > 1 && self.has_freed_a_part();
         let gap = self.clock.sent(ts);
+        let mut woken = None;
         if self.released > 1 {
-            blame_pause(gap, i64::from(self.released), ts.since(self.released_at));
+            let soon = is_woken(gap, i64::from(self.released), soon_after);
+            blame_pause(gap, soon);
+            woken = Some(soon).filter(|_| ran_dry && part);
         }
-        gap
+        (gap, woken)
     }
 
     /// The sender has sent up to `next`; `dry` if what it sent was small, `recovery_point` while it
@@ -142,6 +153,13 @@ impl SenderView {
         (self.next, self.mss, self.dry) = (next, mss, dry);
         self.recovery_point = recovery_point;
         self.released = 0;
+        self.una_sent = self.una;
+    }
+
+    fn has_freed_a_part(&self) -> bool {
+        let before = self.next.saturating_sub(self.una_sent);
+        let left = self.next.saturating_sub(self.una).min(before);
+        (before - left) * FREED_PARTS >= before && left * LEFT_PARTS >= before
     }
 
     #[inline(always)]
@@ -201,15 +219,21 @@ impl SenderView {
     }
 }
 
+/// Whether a segment comes so soon after an acknowledgement that one in four would at random.
+fn is_woken(gap: &[Piece], released: i64, after: Nanos) -> bool {
+    let whole: i64 = gap.iter().map(|piece| piece.end.since(piece.start).0).sum();
+    after.0 < CLOCKED.0.min(whole / released / 4)
+}
+
 /// Several acknowledgements made room for long and none let anything out: there was nothing to
 /// send, and there had not been since the last segment. For long, since the delay to the sender is
 /// known only so well. Where the last of a few acknowledgements let it go on, though, it was the
-/// buffer that had to empty far enough (the kernel wakes a writer when a third is free).
-fn blame_pause(gap: &mut [Piece], released: i64, after: Nanos) {
+/// buffer that had to empty far enough: Linux wakes a writer when a third is free
+/// (`sk_stream_is_writable`).
+fn blame_pause(gap: &mut [Piece], woken: bool) {
     let pause: i64 = gap.iter().map(Piece::pause_ns).sum();
     let whole: i64 = gap.iter().map(|piece| piece.end.since(piece.start).0).sum();
-    // So soon that one in four would at random.
-    if after.0 < CLOCKED.0.min(whole / released / 4) {
+    if woken {
         let freed = gap.iter_mut().filter(|piece| piece.holder == Holder::Unused);
         freed.for_each(|piece| piece.holder = Holder::Network);
     } else if pause * 4 > whole {
@@ -218,8 +242,16 @@ fn blame_pause(gap: &mut [Piece], released: i64, after: Nanos) {
     }
 }
 
-/// A segment so soon after an acknowledgement may have been let out by it.
-const CLOCKED: Nanos = Nanos(200_000);
+/// A segment so soon after an acknowledgement may have been let out by it: a program that the
+/// kernel woke for room in its send buffer wrote 0.08 to 0.2 ms later on the kernel.
+const CLOCKED: Nanos = Nanos(300_000);
+/// Less than such a part of the flight is freed by acknowledgements that each let a segment out, a
+/// few of which may seem to come together: a full send buffer waits for a third of itself.
+const FREED_PARTS: u64 = 8;
+/// Two thirds of a buffer are left when it wakes a writer, of which the last write may have been
+/// the larger part: a write as large as the buffer leaves two fifths, one of twice its size a
+/// fourth. A program whose period is near the round-trip time may come just before the end.
+const LEFT_PARTS: u64 = 5;
 /// In place of a number in the wide sequence space, which never gets there.
 const UNKNOWN: u64 = u64::MAX;
 /// A round trip of acknowledgements at 100,000 a second and 100 ms is 10,000.
@@ -254,7 +286,7 @@ mod tests {
         view.acknowledgement(&entry(0, 0, 0), 0, Some(3_000), tau);
         let send = |view: &mut SenderView, ms, next| {
             view.at(&entry(ms, 0, 0));
-            let times = view.take_times(Nanos::from_millis(ms)).iter();
+            let times = view.take_times(Nanos::from_millis(ms)).0.iter();
             let times: Vec<_> = times
                 .map(|piece| (piece.holder, piece.end.since(piece.start).0 / 1_000_000))
                 .collect();
@@ -265,6 +297,29 @@ mod tests {
         assert_eq!(send(&mut view, 21, 2_500), [(Holder::Network, 1)]);
         view.acknowledgement(&entry(40, 0, 0), 2_500, Some(3_000), tau);
         assert_eq!(send(&mut view, 70, 3_500), [(Holder::Receiver, 29), (Holder::Idle, 20)]);
+    }
+
+    #[test]
+    fn a_writer_is_woken_by_the_last_of_several_acknowledgements() {
+        // Of 9,000 bytes in flight, three acknowledgements free some; the next segment leaves so
+        // many microseconds after the last of them, 30 ms after the one before it.
+        let woken = |freed: u64, after_us: i64| {
+            let mut view = SenderView::default();
+            view.acknowledgement(&entry(0, 0, 0), 0, None, Nanos(0));
+            view.at(&entry(1, 0, 0));
+            view.take_times(Nanos::from_millis(1));
+            view.sent(9_000, 1_000, true, None);
+            for (i, ms) in [10, 20, 30].into_iter().enumerate() {
+                view.acknowledgement(&entry(ms, 0, 0), freed * (i as u64 + 1) / 3, None, Nanos(0));
+            }
+            let ts = Nanos::from_millis(30) + Nanos(after_us * 1_000);
+            view.at(&Entry { ts, ..entry(30, 0, 0) });
+            view.take_times(ts).1
+        };
+        assert_eq!(woken(3_000, 100), Some(true), "a third is free");
+        assert_eq!(woken(3_000, 2_000), Some(false), "the program's own time");
+        assert_eq!(woken(600, 100), None, "hardly anything");
+        assert_eq!(woken(8_000, 100), None, "nearly all");
     }
 
     #[test]

@@ -172,6 +172,24 @@ def test_the_gain_is_the_next_bound():
     assert "tcp_rmem" in advice.remedy
 
 
+def test_a_promise_stops_at_the_rate_of_the_path():
+    samples, _ = CASES["a small receive buffer"]
+    samples = [s | {"sndbuf_is_fixed": True, "rtt": 40_000} for s in samples]
+    samples[-1]["path_bps"] = 100e6
+    advice = advise([limit_of(samples)], samples)
+    assert (advice.headroom_bps, advice.next_limitation) == (100e6, "unshared_bottleneck")
+
+
+def test_a_promise_is_of_round_trips_without_the_queue_that_goes_too():
+    """Bursts of a send buffer lengthen most round trips by half."""
+    samples, _ = CASES["a small send buffer"]
+    trips = (40_000, 40_000, *[60_000] * 9)
+    samples = [s | {"rtt": trip} for s, trip in zip(samples, reversed(trips), strict=True)]
+    advice = advise([limit_of(samples)], samples)
+    assert advice.next_limitation == "receiver_window"
+    assert advice.headroom_bps == pytest.approx(1_000_000 * 8 / 0.04)
+
+
 def test_a_full_path_promises_nothing():
     samples, _ = CASES["a queue"]
     advice = advise([limit_of(samples)], samples)

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -66,6 +67,10 @@ def measure(tcpwhy, port, *options):
     return {kind: [line for line in lines if line["kind"] == kind] for kind in KINDS}
 
 
+def receive_buffer_max():
+    return int(Path("/proc/sys/net/ipv4/tcp_rmem").read_text().split()[2])
+
+
 KINDS = ("tcp_info", "interval", "end")
 
 
@@ -83,8 +88,10 @@ def test_a_server_of_iperf3_is_enough(tcpwhy, iperf3_server, options, streams):
     for end in ends:
         assert end["moved_bytes"] > 0
         if end["sends"]:
-            # What iperf3 has read is what was acknowledged, but for what came after the last look.
-            assert end["peer_bytes"] == pytest.approx(end["moved_bytes"], rel=0.2)
+            # What iperf3 has read is what was acknowledged, but for what came after the last look,
+            # and for what waited unread when it stopped.
+            assert end["peer_bytes"] <= 1.2 * end["moved_bytes"]
+            assert end["peer_bytes"] >= 0.8 * end["moved_bytes"] - receive_buffer_max()
             assert end["limitation"]
         else:
             assert end["limitation"] is None

@@ -1,8 +1,8 @@
 """What to change, on which host, to what value, and what that would gain.
 
 The gain is the next lowest bound that is known: a window over the round-trip time, the send buffer
-over it, the rate asked for, the loss model. Where nothing else is known (the path was never
-filled), no number is made up.
+over it, the rate asked for, the loss model, the rate at which the path handed on the first bursts.
+Where nothing else is known, no number is made up.
 """
 
 from collections.abc import Iterator, Sequence
@@ -91,7 +91,8 @@ class _Facts:
         seconds = max(last["at_s"] - first["at_s"], 1e-9)
         self.last = last
         self.rate_bps = (last["bytes_acked"] - first["bytes_acked"]) * 8 / seconds
-        self.rtt_s = max(median(s["rtt"] for s in late), 1) / 1e6
+        # Not the middle one: what queue the bursts of this test make, goes with its limit.
+        self.rtt_s = max(sorted(s["rtt"] for s in late)[len(late) // 10], 1) / 1e6
         self.min_rtt_s = max(last["min_rtt"] or 1, 1) / 1e6
         self.rwnd_bytes = max(s["snd_wnd"] or 0 for s in late)
         self.rwnd_median_bytes = median(s["snd_wnd"] or 0 for s in late)
@@ -100,6 +101,7 @@ class _Facts:
         segments = max((last["data_segs_out"] or 0) - (first["data_segs_out"] or 0), 1)
         self.loss = (last["total_retrans"] - first["total_retrans"]) / segments
         self.bitrate_bps = bitrate_bps
+        self.path_bps = last.get("path_bps")
         self.sndbuf_bytes = last.get("sndbuf_bytes") or 0
         self.payload_share = _payload_share(late)
 
@@ -136,6 +138,8 @@ def _bounds(facts: _Facts, window_bytes: int, word: str) -> Iterator[tuple[float
         if facts.last.get("sndbuf_is_fixed"):
             size *= WOKEN_AT
         yield facts.over_trip(size), "sender_window/send_buffer"
+    if facts.path_bps:
+        yield facts.path_bps, "unshared_bottleneck"
     if facts.bitrate_bps and not word.startswith("application"):
         yield facts.bitrate_bps, "application/paced"
     pacing = facts.last["max_pacing_rate"]

@@ -156,7 +156,7 @@ class Stream:
         """Take the kernel's view at this instant; None when the connection is gone."""
         taken = sample(self.connection, at_s, self.controller)
         own = {"sndbuf_is_fixed": self.sndbuf_is_fixed, "program": self.program}
-        own["shares_path"] = self.shares_path
+        own |= {"shares_path": self.shares_path, "path_bps": None}
         return taken and {**taken, **own}
 
 

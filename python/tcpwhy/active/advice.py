@@ -20,9 +20,10 @@ MATHIS_C = sqrt(3 / 2)
 MARGIN = 2
 """A buffer of twice the bandwidth-delay product: the kernel's own bookkeeping counts in it
 (`tcp_adv_win_scale`, socket(7)), and autotuning aims at twice what one round trip needs."""
-WOKEN_AT = 2 / 3
+FILLED = 5 / 6
 """Linux wakes a writer that waits for the send buffer when a third of it is free
-(`sk_stream_min_wspace`, half of what is queued), so that only the rest is sure to be filled."""
+(`sk_stream_min_wspace`, half of what is queued): between two thirds and all of it are filled, the
+middle of which counts."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ def _bounds(facts: _Facts, window_bytes: int, word: str) -> Iterator[tuple[float
     if word != "sender_window/send_buffer":
         size = _sndbuf_max(facts) * facts.payload_share
         if facts.last.get("sndbuf_is_fixed"):
-            size *= WOKEN_AT
+            size *= FILLED
         yield facts.over_trip(size), "sender_window/send_buffer"
     if facts.path_bps:
         yield facts.path_bps, "unshared_bottleneck"

@@ -163,12 +163,12 @@ def test_the_limit_of_most_of_the_time_is_that_of_the_whole():
 
 def test_the_gain_is_the_next_bound():
     # 41 kB of window over 40 ms; with a larger one, 2 MB of send buffer, half of it payload, of
-    # which five sixths are filled.
+    # which three quarters are filled.
     samples, _ = CASES["a small receive buffer"]
     samples = [s | {"sndbuf_is_fixed": True, "rtt": 40_000} for s in samples]
     advice = advise([limit_of(samples)], samples)
     assert advice.next_limitation == "sender_window/send_buffer"
-    assert advice.headroom_bps == pytest.approx(2e6 * 0.5 * 5 / 6 * 8 / 0.04)
+    assert advice.headroom_bps == pytest.approx(2e6 * 0.5 * 3 / 4 * 8 / 0.04)
     assert "tcp_rmem" in advice.remedy
 
 

@@ -20,10 +20,10 @@ MATHIS_C = sqrt(3 / 2)
 MARGIN = 2
 """A buffer of twice the bandwidth-delay product: the kernel's own bookkeeping counts in it
 (`tcp_adv_win_scale`, socket(7)), and autotuning aims at twice what one round trip needs."""
-FILLED = 5 / 6
+FILLED = 3 / 4
 """Linux wakes a writer that waits for the send buffer when a third of it is free
-(`sk_stream_min_wspace`, half of what is queued): between two thirds and all of it are filled, the
-middle of which counts."""
+(`sk_stream_min_wspace`, half of what is queued): it is filled between two thirds, when the writer
+is late, and five sixths, the middle of a saw tooth. Measured over 100 ms: 0.70 to 0.81."""
 
 
 @dataclass(frozen=True)

@@ -105,6 +105,19 @@ CASES = {
         transfer(rate_bps=43e6, unacked=200, snd_cwnd=300, notsent_bytes=0, program="eager"),
         "sender_window/send_buffer",
     ),
+    # Nothing waits because the writer has no time to write: over loopback.
+    "a writer at the limit of its processor": (
+        transfer(
+            rate_bps=20e9,
+            rtt=200,
+            min_rtt=100,
+            unacked=3,
+            notsent_bytes=0,
+            program="eager",
+            writer_cpu_s=lambda t: 0.9 * t,
+        ),
+        "application",
+    ),
     "a clamped cwnd": (
         transfer(rate_bps=5.6e6, snd_cwnd=20, unacked=20),
         "sender_window/cwnd_clamp",

@@ -2,9 +2,11 @@
 
 import json
 import re
+import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -111,7 +113,7 @@ def test_a_client_of_iperf3_is_served(tool, options):
         assert "error" not in result, result["error"]
         assert result["end"]["sum_received"]["bytes"] > 0
         assert result["end"]["sum_sent"]["bytes"] >= result["end"]["sum_received"]["bytes"]
-        assert "streams in" in server.end()
+        assert re.search(r"bytes over \d streams? in", server.end())
 
 
 def test_both_ends_ours_tell_both_sides(tcpwhy):
@@ -237,6 +239,62 @@ def test_nobody_there(tcpwhy):
     done = tcpwhy("measure", f"127.0.0.1:{free_port()}")
     assert done.returncode == 3
     assert "start `tcpwhy measure --server` or `iperf3 -s` there" in done.stderr
+
+
+def test_a_port_that_is_taken_is_named(tcpwhy):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = tcpwhy("measure", "--server", "--bind", "127.0.0.1", "-p", port)
+    assert done.returncode == 3
+    assert f"127.0.0.1 port {port}: Address already in use" in done.stderr
+    assert "--port" in done.stderr
+
+
+def test_a_controller_that_is_not_there_is_named(tcpwhy):
+    port = free_port()
+    with our_server(port, "--one-off"):
+        done = tcpwhy("measure", f"127.0.0.1:{port}", "-C", "nonsuch")
+    assert done.returncode == 3
+    assert "--cc" in done.stderr
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]], ids=["text", "json"])
+def test_what_was_found_is_told_when_the_server_dies(tcpwhy, options):
+    port = free_port()
+    with our_server(port) as server:
+        timer = threading.Timer(2.5, server.process.kill)
+        timer.start()
+        done = tcpwhy("measure", f"127.0.0.1:{port}", "-t", "20s", *options)
+        timer.join()
+    assert done.returncode == 3
+    assert "the test ended after" in done.stderr
+    if options:
+        assert json.loads(done.stdout.splitlines()[-1])["moved_bytes"] > 0
+    else:
+        assert "Transferred" in done.stdout
+        assert "\nlimit     " in done.stdout
+
+
+def test_a_second_interrupt_is_not_needed():
+    """Ctrl-C ends a test in order: totals and answer are there."""
+    port = free_port()
+    with our_server(port, "--one-off"):
+        command = [*TCPWHY, "measure", f"127.0.0.1:{port}", "-t", "30s"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as client:
+            assert client.stdout.readline().startswith("Connected")
+            client.send_signal(signal.SIGINT)
+            said = client.stdout.read()
+            assert client.wait(timeout=10) == 130
+    assert "\nlimit     " in said or said.startswith("limit") or "Transferred" in said
+
+
+def test_streams_are_told_apart(tcpwhy):
+    port = free_port()
+    with our_server(port, "--one-off"):
+        done = tcpwhy("measure", f"127.0.0.1:{port}", "-t", "1s", "-P", "2")
+    assert "Stream 1: transferred" in done.stdout
+    assert "Stream 3: transferred" in done.stdout
+    assert re.search(r"^In all: [\d,]+ bytes over 2 streams, ", done.stdout, re.MULTILINE)
 
 
 def test_a_sweep_draws_a_bar_for_each_value(tcpwhy):

@@ -67,6 +67,8 @@ def advise(
     bounds = sorted(_bounds(facts, window_bytes, best.word))
     known = [bound for bound in bounds if bound[0] > facts.rate_bps * 1.02]
     unknown = "" if known else "no other bound is known, the path was never filled"
+    if best.word == "application":
+        known, unknown = [], "the host is at its own limit, the path is not"
     if best.limitation in ("unshared_bottleneck", "shared_bottleneck", "policer"):
         known, unknown = [], "only another path or link can carry more"
     return Advice(
@@ -196,6 +198,11 @@ def _write_more(facts: _Facts) -> str:
     return "on the sender, a program that always has something to send"
 
 
+def _spread(facts: _Facts) -> str:
+    del facts
+    return "on the sender, more streams (--parallel) or a faster processor"
+
+
 def _mend(facts: _Facts) -> str:
     return (
         f"find what loses {facts.loss * 100:.2g} % of the packets without a queue (radio, cable, "
@@ -225,7 +232,8 @@ _REMEDIES = {
     "sender_window/send_buffer": _more_buffer,
     "sender_window/cwnd_clamp": _unclamp,
     "application/paced": _unpace,
-    "application": _write_more,
+    "application/idle": _write_more,
+    "application": _spread,
     "random_loss": _mend,
     "unshared_bottleneck": _less_queue,
     "transport/slow_start": _wait,

@@ -4,7 +4,7 @@ import socket
 from dataclasses import dataclass
 from typing import Any
 
-from tcpwhy._core import UsageError
+from tcpwhy._core import InputError, UsageError
 from tcpwhy.active import report
 from tcpwhy.active.advice import Advice
 from tcpwhy.active.client import Outcome, run_test
@@ -112,4 +112,7 @@ def measure(
             mss=mss_bytes,
         ),
     )
-    return Measurement(run_test(host, port, parameters, family=family))
+    outcome = run_test(host, port, parameters, family=family)
+    if outcome.failure:
+        raise InputError(f"{host}:{port}: {outcome.failure}")
+    return Measurement(outcome)

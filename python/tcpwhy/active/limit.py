@@ -20,8 +20,8 @@ Sample = dict[str, Any]
 """TCP_INFO decoded, with `at_s`, `controller` and what the socket says of its buffers.
 
 What looks on its own program adds `program`: `eager` when it waits to write more, `done` when it
-has written all. Of any other program it is not known. `shares_path` says that other connections
-of the same program go the same way.
+has written all; and `writer_cpu_s`, how long its writer ran. Of any other program it is not known.
+`shares_path` says that other connections of the same program go the same way.
 """
 
 HALF = 0.5
@@ -85,6 +85,7 @@ class Span:
         self.rwnd = self._clock("rwnd_limited")
         self.sndbuf = self._clock("sndbuf_limited")
         self.eager = self._share(lambda s: s.get("program") == "eager") > HALF
+        self.writing = self._writing()
         self.done = self.last.get("program") == "done"
         self.bottleneck = f"{'' if self.last.get('shares_path') else 'un'}shared_bottleneck"
         self.sent = self.delta("bytes_sent")
@@ -135,6 +136,11 @@ class Span:
     def _clock(self, name: str) -> float:
         return float(min(1.0, self.delta(name) / 1e6 / self.seconds))
 
+    def _writing(self) -> float:
+        """Give the share of the time in which the writer was on a processor; 0 if unknown."""
+        begin, end = (sample.get("writer_cpu_s") for sample in (self.first, self.last))
+        return 0.0 if begin is None or end is None else float((end - begin) / self.seconds)
+
     def _share(self, holds: Any) -> float:
         return sum(bool(holds(s)) for s in self.inner) / max(len(self.inner), 1)
 
@@ -184,7 +190,7 @@ def _send_buffer(span: Span) -> Found:
         return "sender_window/send_buffer", 0.95, text + numbers
     # A write larger than the buffer sleeps until two thirds are free: the kernel's clock, which
     # starts only when nothing is left unsent, misses that.
-    if span.eager and span.starved > HALF:
+    if span.eager and span.starved > HALF and span.writing < HALF:
         share = as_share(span.starved)
         text = f"the program waits to write, yet nothing is left to send in {share} of the samples"
         return "sender_window/send_buffer", 0.8, text + numbers
@@ -199,6 +205,16 @@ def _paced(span: Span) -> Found:
         return None
     text = f"{as_rate(span.rate_bps)} of the {as_rate(limit * 8)} to which the socket is paced"
     return "application/paced", 0.95, text
+
+
+def _host(span: Span) -> Found:
+    if not span.eager or span.starved <= HALF or span.writing < HALF:
+        return None
+    text = (
+        f"this host cannot write faster: its writer ran {as_share(span.writing)} of the time, yet "
+        f"nothing is left to send in {as_share(span.starved)} of the samples"
+    )
+    return "application", 0.7, text
 
 
 def _application(span: Span) -> Found:
@@ -297,6 +313,7 @@ _RULES = (
     _receiver_window,
     _send_buffer,
     _paced,
+    _host,
     _application,
     _recovery,
     _loss,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tcpwhy._core import UsageError
+from tcpwhy._core import InputError, UsageError
 from tcpwhy.active.number import prefixed
 from tcpwhy.cli import INTERRUPTED
 from tcpwhy.cli._options import DURATION
@@ -46,7 +46,7 @@ QUANTITY = QuantityType()
     "-t", "--time", "duration", type=DURATION, default="10s", show_default=True, help="How long."
 )
 @click.option("-n", "--bytes", type=QUANTITY, help="How many bytes, instead of how long.")
-@click.option("--omit", type=DURATION, help="Leave so much of the begin out.")
+@click.option("--omit", type=DURATION, help="Run so much longer, and leave it out.")
 @click.option("-b", "--bitrate", type=QUANTITY, help="Write so many bit/s in each stream.")
 @click.option("--pace", type=QUANTITY, help="Have the kernel pace to so many bit/s.")
 @click.option("-C", "--cc", "controller", metavar="NAME", help="Congestion controller.")
@@ -156,6 +156,8 @@ def _test(host: str, port: int, options: dict[str, Any]) -> int:
             return _sweep(host, port, options, came)
         outcome = _run(host, port, _parameters(options), options, lambda: bool(came))
     _tell(outcome, options)
+    if outcome.failure and not came:
+        raise InputError(f"{host}:{port}: {outcome.failure}")
     return INTERRUPTED if came else 0
 
 
@@ -227,15 +229,21 @@ def _tell(outcome: "Outcome", options: dict[str, Any]) -> None:
             click.echo(json.dumps(text, ensure_ascii=False))
         return
     style = Style.of(sys.stdout)
+    seconds = outcome.seconds - outcome.parameters.omit_s
     for stream in outcome.streams:
         verb = "Transferred" if stream.sends else "Received"
+        if len(outcome.streams) > 1:
+            verb = f"{style.bold(f'Stream {stream.number}:')} {verb.lower()}"
         moved = report.moved_bytes(outcome, stream)
-        seconds = outcome.seconds - outcome.parameters.omit_s
         click.echo(table.totals(moved, seconds, stream.calls, stream.bytes, verb))
         for line in table.answer(report.advice(outcome, stream), style):
             click.echo(line)
         if note := report.receiver_note(outcome, stream):
             click.echo(f"{style.warn('note')}      {note}")
+    for sends in (True, False):
+        alike = [stream for stream in outcome.streams if stream.sends is sends]
+        if len(alike) > 1:
+            click.echo(table.sum_of([report.moved_bytes(outcome, s) for s in alike], seconds))
 
 
 def _sweep(host: str, port: int, options: dict[str, Any], came: list[int]) -> int:

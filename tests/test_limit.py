@@ -105,6 +105,29 @@ CASES = {
         transfer(rate_bps=43e6, unacked=200, snd_cwnd=300, notsent_bytes=0, program="eager"),
         "sender_window/send_buffer",
     ),
+    # Of a stranger's program nothing is known but its buffer.
+    "a small send buffer of another program": (
+        transfer(
+            rate_bps=9e6,
+            unacked=30,
+            notsent_bytes=0,
+            delivery_rate_app_limited=True,
+            sndbuf_bytes=65_536,
+            queued_bytes=48_000,
+        ),
+        "sender_window/send_buffer",
+    ),
+    "a slow writer with room in its buffer": (
+        transfer(
+            rate_bps=9e6,
+            unacked=30,
+            notsent_bytes=0,
+            delivery_rate_app_limited=True,
+            sndbuf_bytes=131_072,
+            queued_bytes=48_000,
+        ),
+        "application/paced",
+    ),
     # Nothing waits because the writer has no time to write: over loopback.
     "a writer at the limit of its processor": (
         transfer(

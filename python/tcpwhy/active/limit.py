@@ -34,6 +34,10 @@ less, delayed acknowledgements and scheduling make too."""
 QUEUE_MIN_US = 2_000
 IDLE_SHARE = 0.25
 """Nothing in flight for so much of the time: the program had nothing to send."""
+BUFFERED = 0.6
+"""A writer is woken when a third of the send buffer is free (`sk_stream_min_wspace`): the rest,
+less a segment or two that went since. A buffer that grows by itself is kept at twice cwnd, and half
+empty then."""
 PACED_RATIO = 0.85
 LOSS_BINDS = 0.25
 """Loss limits when the sender gets near to what it allows: delayed acknowledgements and timeouts
@@ -93,6 +97,9 @@ class Span:
         self.retrans = self.delta("total_retrans")
         # Less than a segment may wait for its time (RFC 896): that is nothing to send.
         self.starved = self._share(lambda s: (s["notsent_bytes"] or 0) < s["snd_mss"])
+        self.buffered = self._share(
+            lambda s: (s.get("queued_bytes") or 0) >= BUFFERED * (s.get("sndbuf_bytes") or NO_RATE)
+        )
         self.app = self._share(
             lambda s: s["delivery_rate_app_limited"] and (s["notsent_bytes"] or 0) < s["snd_mss"]
         )
@@ -194,6 +201,12 @@ def _send_buffer(span: Span) -> Found:
         share = as_share(span.starved)
         text = f"the program waits to write, yet nothing is left to send in {share} of the samples"
         return "sender_window/send_buffer", 0.8, text + numbers
+    # Of another program it is not known whether it waits; a buffer full of what is in flight,
+    # with nothing behind it, lets it not write.
+    if min(span.buffered, span.starved) > HALF:
+        share = as_share(span.buffered)
+        text = f"what is in flight fills the send buffer in {share} of the samples"
+        return "sender_window/send_buffer", 0.7, text + numbers
     return None
 
 

@@ -8,6 +8,7 @@ import pytest
 from tcpwhy import tcpinfo
 from tcpwhy.active.advice import advise
 from tcpwhy.active.limit import limit_of, overall
+from tcpwhy.active.rows import row_of
 
 MSS = 1448
 BASE = {name: 0 for name, *_ in tcpinfo.FIELDS} | {
@@ -181,6 +182,21 @@ def test_each_limit_has_its_look(case):
     assert limit.word == word, limit.evidence
     assert limit.evidence
     assert 0 < limit.confidence <= 1
+
+
+def test_long_and_large_is_not_cut():
+    """Microseconds after 2147 s and windows from 2 GiB need more than 31 bits."""
+    day_s, window = 86_400, 3 << 30
+    samples = transfer(
+        rate_bps=80e9, seconds=day_s, rwnd=0.9, rtt=300_000, unacked=window // MSS, snd_wnd=window
+    )
+    limit = limit_of(samples)
+    assert (limit.rwnd_share, limit.word) == (pytest.approx(0.9), "receiver_window/buffer")
+    assert "3.22 GB in flight" in limit.evidence
+    row = row_of(1, [one | {"raw": b""} for one in samples], [], sends=True)
+    assert row.flight_bytes == window // MSS * MSS
+    assert row.throughput_bps == pytest.approx(80e9)
+    assert row.busy_share == pytest.approx(1)
 
 
 def test_busy_alone_is_no_proof_of_anything():

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import tcpwhy as package
+from tcpwhy.active.session import Parameters
 
 TCPWHY = [sys.executable, "-m", "tcpwhy"]
 
@@ -126,7 +127,7 @@ def test_both_ends_ours_tell_both_sides(tcpwhy):
 
 
 def test_bytes_are_counted_where_they_arrive(tcpwhy):
-    """Bytes counted at write() show more than the link carries (PEERS: page's 10.7-13.1 Mbit/s)."""
+    """Bytes counted at write() show more than the link carries (10.7 to 13.1 of 10 Mbit/s in the page)."""
     port = free_port()
     with our_server(port, "--one-off"):
         # The reader takes 20 Mbit/s; buffers take megabytes at once.
@@ -286,6 +287,23 @@ def test_a_second_interrupt_is_not_needed():
             said = client.stdout.read()
             assert client.wait(timeout=10) == 130
     assert "\nlimit     " in said or said.startswith("limit") or "Transferred" in said
+
+
+def test_an_interval_can_be_chosen(tcpwhy):
+    port = free_port()
+    with our_server(port, "--one-off"):
+        done = tcpwhy("measure", f"localhost:{port}", "-t", "2s", "-i", "500ms")
+    rows = re.findall(r"^ +(\d\.\d\d) ", done.stdout, re.MULTILINE)
+    assert len(rows) >= 3
+    assert float(rows[1]) - float(rows[0]) == pytest.approx(0.5, abs=0.2)
+    assert tcpwhy("measure", "localhost", "-i", "50ms").returncode == 2
+
+
+def test_no_number_of_bytes_ends_a_test_of_time():
+    """The page's tool ends after 10 GiB when nothing is asked for: too soon above 8.6 Gbit/s."""
+    parameters = Parameters()
+    assert (parameters.bytes, parameters.bytes_of(0)) == (None, None)
+    assert (parameters.to_json()["num"], parameters.to_json()["time"]) == (0, 10)
 
 
 def test_streams_are_told_apart(tcpwhy):

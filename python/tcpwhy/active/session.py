@@ -17,6 +17,8 @@ from tcpwhy.active.stream import BLOCK_BYTES, Options, Stream
 SAMPLE_S = 0.1
 """How often the kernel is asked about every stream; rows are of whole seconds."""
 
+INTERVAL_MIN_S = 2 * SAMPLE_S
+
 
 @dataclass(frozen=True)
 class Parameters:
@@ -32,6 +34,8 @@ class Parameters:
     block_bytes: int = BLOCK_BYTES
     read_bps: float | None = None
     """How fast the receiver reads; None is as fast as it can."""
+    interval_s: float = 1.0
+    """Of a row."""
     options: Options = field(default_factory=Options)
 
     @property

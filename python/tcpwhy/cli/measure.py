@@ -47,6 +47,14 @@ QUANTITY = QuantityType()
 )
 @click.option("-n", "--bytes", type=QUANTITY, help="How many bytes, instead of how long.")
 @click.option("--omit", type=DURATION, help="Run so much longer, and leave it out.")
+@click.option(
+    "-i",
+    "--interval",
+    type=DURATION,
+    default="1s",
+    show_default=True,
+    help="Of one line, 200 ms at least.",
+)
 @click.option("-b", "--bitrate", type=QUANTITY, help="Write so many bit/s in each stream.")
 @click.option("--pace", type=QUANTITY, help="Have the kernel pace to so many bit/s.")
 @click.option("-C", "--cc", "controller", metavar="NAME", help="Congestion controller.")
@@ -131,6 +139,7 @@ def _parameters(options: dict[str, Any]) -> "Parameters":
         seconds=None if options["bytes"] else nanoseconds(options["duration"]) / 1e9,
         bytes=options["bytes"],
         omit_s=nanoseconds(options["omit"]) / 1e9 if options["omit"] else 0.0,
+        interval_s=_interval_s(options),
         parallel=options["parallel"],
         reverse=options["reverse"],
         bidir=options["bidir"],
@@ -146,6 +155,15 @@ def _parameters(options: dict[str, Any]) -> "Parameters":
             mss=options["mss"],
         ),
     )
+
+
+def _interval_s(options: dict[str, Any]) -> float:
+    from tcpwhy.active.session import INTERVAL_MIN_S
+
+    seconds = nanoseconds(options["interval"]) / 1e9
+    if seconds < INTERVAL_MIN_S:
+        raise UsageError("--interval is of 200 ms at least: the kernel is asked every 100 ms")
+    return seconds
 
 
 def _test(host: str, port: int, options: dict[str, Any]) -> int:
@@ -187,6 +205,7 @@ class _Live:
         from tcpwhy.active import table
 
         self._omit_s = nanoseconds(options["omit"]) / 1e9 if options["omit"] else 0.0
+        self._interval_s = _interval_s(options)
         sends = not options["reverse"]
         self._columns = table.columns(width(sys.stdout), sends=sends)
         self._shown: dict[int, int] = {}
@@ -207,8 +226,15 @@ class _Live:
             click.echo(table.header(self._columns, streams=several))
         for stream in watch.streams:
             samples = list(watch.samples[stream.number])
-            rows = rows_of(stream.number, samples, [], sends=stream.sends, omit_s=self._omit_s)
-            whole = [row for row in rows if row.end_s - row.start_s >= 0.95]
+            rows = rows_of(
+                stream.number,
+                samples,
+                [],
+                sends=stream.sends,
+                interval_s=self._interval_s,
+                omit_s=self._omit_s,
+            )
+            whole = [r for r in rows if r.end_s - r.start_s >= self._interval_s - 0.05]
             for row in whole[self._shown[stream.number] :]:
                 click.echo(table.line(row, self._columns, streams=several))
             self._shown[stream.number] = len(whole)

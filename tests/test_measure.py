@@ -127,7 +127,7 @@ def test_both_ends_ours_tell_both_sides(tcpwhy):
 
 
 def test_bytes_are_counted_where_they_arrive(tcpwhy):
-    """Bytes counted at write() show more than the link carries (10.7 to 13.1 of 10 Mbit/s in the page)."""
+    """Bytes counted at write() show more than a link carries: 10.7 to 13.1 of 10 Mbit/s."""
     port = free_port()
     with our_server(port, "--one-off"):
         # The reader takes 20 Mbit/s; buffers take megabytes at once.

@@ -132,10 +132,34 @@ def test_a_filter_is_applied_and_a_wrong_one_refused(link, tmp_path):
     assert (refused.returncode, "syntax" in refused.stderr) == (2, True), refused.stderr
 
 
+def test_what_a_bound_cut_is_named_at_the_end(link, tmp_path):
+    """Of a connection that is seen in one direction the last 256 segments are kept."""
+    file = tmp_path / "flows.jsonl"
+    frames = [data for _, data in packets.transfer(400)]
+    one_way = [data for data in frames if data[26:30] == frames[0][26:30]]
+    command = link.python("-m", "tcpwhy", "monitor", links.NEAR, "-o", file)
+    with started(command, "watching") as (process, _):
+        link.send(one_way)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=60)[1]
+    assert "unanswered_overflow 144: segments of connections seen in one direction" in said
+    assert "outstanding_overflow" not in said
+
+
 def test_what_is_missing_is_named(link):
     command = link.python("-m", "tcpwhy", "monitor", "nosuch0")
     absent = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (absent.returncode, "no interface 'nosuch0'" in absent.stderr) == (2, True)
+    for wrong, said in (
+        (["any"], "name each one to watch"),
+        ([links.NEAR, "--keep", "30d"], "--keep and --keep-size are for a store"),
+        ([links.NEAR, "--keep-size", "lots"], "'--keep-size': 'lots' is not understood"),
+        ([links.NEAR, "-o", "http://x"], "no output for the URL scheme 'http'"),
+    ):
+        command = link.python("-m", "tcpwhy", "monitor", *wrong)
+        refused = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert (refused.returncode, said in refused.stderr) == (2, True), refused.stderr
     without = ["setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw", "--no-new-privs"]
     command = link.command(*without, sys.executable, "-m", "tcpwhy", "monitor", links.NEAR)
     refused = subprocess.run(command, capture_output=True, text=True, timeout=60)

@@ -3,6 +3,7 @@
 import json
 import time
 
+import duckdb
 import pytest
 
 from tcpwhy import Store, store, upkeep
@@ -44,6 +45,29 @@ def test_small_parts_are_joined(sink, batch_of, tmp_path):
         write(sink, batch_of, row(number))
         assert len(parts(tmp_path)) < MANY_PARTS
     assert numbers(tmp_path) == list(range(2 * MANY_PARTS))
+
+
+def test_a_join_holds_a_row_group_in_memory_and_not_all_rows(sink, batch_of, tmp_path, monkeypatch):
+    monkeypatch.setattr(upkeep, "STEADY_GROUP_ROWS", 2048)  # the least that DuckDB has
+    sink.keep_up()
+    for first in range(0, MANY_PARTS * 100, 100):
+        write(sink, batch_of, *(row(number) for number in range(first, first + 100)))
+    (joined,) = parts(tmp_path)
+    groups = "SELECT DISTINCT row_group_id, row_group_num_rows FROM parquet_metadata(?)"
+    rows = [n for _, n in duckdb.execute(groups, [str(joined)]).fetchall()]
+    assert sum(rows) == MANY_PARTS * 100
+    assert max(rows) < 2048 + 100, "a group ends with the first vector that fills it"
+
+
+def test_rows_that_are_written_hold_no_memory(sink, batch_of, tmp_path):
+    sink.keep_up()
+    used = "SELECT sum(memory_usage_bytes) FROM duckdb_memory() WHERE tag = 'IN_MEMORY_TABLE'"
+    for first in range(0, 20_000, 5_000):
+        sink.write("flows", batch_of("flows", *(row(first + n) for n in range(5_000))))
+    assert sink._connection.execute(used).fetchone()[0] > 1e6
+    sink.flush()
+    assert sink._connection.execute(used).fetchone()[0] == 0
+    assert len(numbers(tmp_path)) == 20_000
 
 
 def test_days_past_keeping_go(sink, batch_of, tmp_path):

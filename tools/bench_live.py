@@ -17,6 +17,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -216,6 +217,8 @@ def measure(part: str, options: argparse.Namespace) -> list[Row]:
 def main() -> int:
     # The flood's part imports this file by its name.
     sys.modules.setdefault("bench_live", sys.modules[__name__])
+    # A shell's background job ignores it, and so would the watchers, which end by it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     known = ("rates", "replays", "flood", "soak")
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(known)}")

@@ -124,7 +124,9 @@ class Delivery:
         except Exception as error:
             self.gone |= isinstance(error, BrokenPipeError)
             if not self.failing and not self.gone:
-                self._say(f"{self.name}: {error}; the capture goes on")
+                # The file may be one that is not there under this name before it is complete.
+                what = (isinstance(error, OSError) and error.strerror) or error
+                self._say(f"{self.name}: {what}; the capture goes on")
             self._refused.add(kind)
             return False
         if kind in self._refused:

@@ -12,19 +12,40 @@ if TYPE_CHECKING:
 COPY_OPTIONS = {
     "csv": "FORMAT csv, HEADER true",
     "jsonl": "FORMAT json",
-    # About a million rows a group: large enough to compress well, small enough to skip.
-    "parquet": "FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 1048576",
+    "parquet": "FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {group_rows}",
 }
 """Formats, each with what DuckDB's COPY has to be told."""
 
+GROUP_ROWS = 2**20
+"""Rows of a group of a Parquet file: large enough to compress well, small enough to skip."""
+
+STEADY_GROUP_ROWS = 2**14
+"""The same in a long run: a group is in memory while it is written, a row of flows as some 3 kB."""
+
+
+def steady(connection: "duckdb.DuckDBPyConnection") -> "duckdb.DuckDBPyConnection":
+    """Prepare a connection for a process that runs for weeks beside a capture.
+
+    One thread, so that one row group at a time is in memory and the workers keep their cores. And
+    DuckDB's allocator, which keeps what it freed until it is asked for memory again (800 MB for
+    minutes after a join), gives it back by a thread of its own.
+    """
+    connection.execute("SET threads = 1; SET allocator_background_threads = true")
+    return connection
+
 
 def write_file(
-    connection: "duckdb.DuckDBPyConnection", rows: str, path: Path, *, format: str = "parquet"
+    connection: "duckdb.DuckDBPyConnection",
+    rows: str,
+    path: Path,
+    *,
+    format: str = "parquet",
+    group_rows: int = GROUP_ROWS,
 ) -> None:
     """Write the rows of a query, all or nothing."""
     unfinished = path.with_name(f".{path.name}.tmp")
     try:
-        copy(connection, rows, unfinished, COPY_OPTIONS[format])
+        copy(connection, rows, unfinished, COPY_OPTIONS[format].format(group_rows=group_rows))
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)

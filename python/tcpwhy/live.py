@@ -1,6 +1,7 @@
 """Live links in, a stream of (table, batch) out, for as long as one wants to watch."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Literal
 
 from tcpwhy import _core
@@ -21,6 +22,26 @@ INTERVAL_NS = 3 * 10**9
 
 MAX_FLOWS = 2_000_000
 """Flows that a worker holds at the same time: some 200 bytes each while they are short."""
+
+BOUNDS = (
+    "table_evictions",
+    "evicted_long",
+    "flows_forgotten",
+    "outstanding_overflow",
+    "unanswered_overflow",
+    "period_overflow",
+    "tunnel_overflow",
+)
+"""Counters of what a bound cut; whoever ends a run is told of those that are not 0."""
+
+
+def bounds_that_bit(counters: dict[str, int]) -> list[str]:
+    """Name the bounds that a run met, how often, and what that means."""
+    found = []
+    for name, meaning in _core.counters():
+        if name in BOUNDS and counters.get(name):
+            found.append(f"{name} {counters[name]:,}: {meaning[0].lower()}{meaning[1:]}")
+    return found
 
 
 class Monitor(Result):
@@ -85,6 +106,8 @@ def monitor(
     tables = [table] if isinstance(table, str) else list(table)
     if len(set(names)) < len(names):
         raise UsageError("an interface is named twice")
+    if "any" in names and not Path("/sys/class/net/any").exists():
+        raise UsageError("no interface 'any': name each one to watch, such as eth0 eth1")
     if "segments" in tables:
         raise UsageError("the segments table is of captures only: analyze has it")
     if timestamps not in TIMESTAMPS:

@@ -143,7 +143,9 @@ def overview(
     yield from filter(None, [_confidence(counters)])
     meaning = dict(_core.counters())
     for name, value in counters.items():
-        if value and name not in _IN_FIRST_LINE:
+        # That the kernel takes the times is news only where the card was to.
+        expected = name == "packets_kernel_time" and not counters.get("packets_hardware_time")
+        if value and name not in _IN_FIRST_LINE and not expected:
             line = f"{name} {value:,}: {meaning.get(name, '').rstrip('.')}"
             yield from textwrap.wrap(line, width, subsequent_indent="  ")
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from tcpwhy import _core
 from tcpwhy._core import Batch, InputError, Rows, UsageError
-from tcpwhy.files import quoted, write_file
+from tcpwhy.files import GROUP_ROWS, STEADY_GROUP_ROWS, quoted, steady, write_file
 from tcpwhy.upkeep import SMALL_BYTES, Upkeep
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ FORMAT = 1
 DEFAULT_TABLES = ("flows", "intervals", "periods")
 
 ROWS_PER_PART = 2**19
-"""Rows held back before a part is written: some 200 MB of flows at most."""
+"""Rows of a table held back before a part is written: some 250 MB, twice that while they grow."""
 
 _SEED = "part-" + "0" * 26
 _TIME_COLUMN = {"flows": "start_ns", "intervals": "start_ns", "periods": "start_ns"}
@@ -136,6 +136,7 @@ class Sink:
         self._staged = dict.fromkeys(self.tables, 0)
         self._earlier: dict[str, list[str]] = {}
         self._upkeep: Upkeep | None = None
+        self._group_rows = GROUP_ROWS
         self._written: list[Path] = []
         self.waiting = 0
         """Rows that are lost once the store is closed."""
@@ -162,6 +163,8 @@ class Sink:
 
         Its flows are new, so that no part of an earlier run is looked through for them.
         """
+        steady(self._connection)
+        self._group_rows = STEADY_GROUP_ROWS
         self._upkeep = Upkeep(self.path, keep_ns=keep_ns, keep_bytes=keep_bytes)
         self._earlier = {name: [] for name in self._earlier}
 
@@ -171,7 +174,7 @@ class Sink:
             if rows:
                 self._flush(table)
         if self._upkeep:
-            self._upkeep.join(self._connection, self._written)
+            self._upkeep.join(self._written)
             self._upkeep.remove()
             small = (p for p in self._written if p.exists() and p.stat().st_size < SMALL_BYTES)
             self._written = list(small)
@@ -198,11 +201,13 @@ class Sink:
             order = " ORDER BY flow_id" if table in _TIME_COLUMN else ""
             rows = f"FROM {table} WHERE {where}{order}"
             target = folder / f"part-{ulid()}.parquet"
-            write_file(self._connection, rows, target)
+            write_file(self._connection, rows, target, group_rows=self._group_rows)
             # Date by date, so that a full disk leaves what is not written yet, and only that.
             self._connection.execute(f"DELETE FROM {table} WHERE {where}")
             if self._upkeep:
                 self._written.append(target)
+        # A table whose rows were deleted still holds their memory; a new one does not.
+        self._connection.execute(f"CREATE OR REPLACE TABLE {table} AS FROM {table} LIMIT 0")
         self._staged[table] = 0
 
     def _supersede(self, table: str) -> None:

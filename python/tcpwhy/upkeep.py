@@ -8,12 +8,8 @@ import json
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from tcpwhy.files import quoted, write_file
-
-if TYPE_CHECKING:
-    import duckdb
+from tcpwhy.files import STEADY_GROUP_ROWS, quoted, steady, write_file
 
 SMALL_BYTES = 16 * 10**6
 """A part below this is joined with others; above it, reading is as fast as it gets."""
@@ -37,7 +33,7 @@ class Upkeep:
         """Parts that were removed for their age or the size of the store."""
         recover(path)
 
-    def join(self, connection: "duckdb.DuckDBPyConnection", written: Iterable[Path]) -> None:
+    def join(self, written: Iterable[Path]) -> None:
         """Join small parts of the same table and day among those `written`."""
         by_folder: dict[Path, list[Path]] = {}
         for part in written:
@@ -45,10 +41,12 @@ class Upkeep:
                 by_folder.setdefault(part.parent, []).append(part)
         for folder, parts in by_folder.items():
             if len(parts) >= MANY_PARTS:
-                self._join(connection, folder, sorted(parts))
+                self._join(folder, sorted(parts))
 
     def remove(self) -> None:
         """Remove whole parts: those of days past keeping, then the oldest until the rest fits."""
+        if self.keep_ns is None and self.keep_bytes is None:
+            return
         parts = sorted(_parts(self.path), key=lambda part: (part.parent.name, part.name))
         if self.keep_ns is not None:
             oldest = time.strftime("date=%Y-%m-%d", time.gmtime(time.time() - self.keep_ns / 1e9))
@@ -64,15 +62,20 @@ class Upkeep:
                 self._drop(part)
                 excess -= size
 
-    def _join(
-        self, connection: "duckdb.DuckDBPyConnection", folder: Path, parts: list[Path]
-    ) -> None:
-        """Write the parts as one under the name of the last, which it replaces."""
+    def _join(self, folder: Path, parts: list[Path]) -> None:
+        """Write the parts as one under the name of the last, which it replaces.
+
+        Row group by row group, so that a join needs as much memory for large parts as for small.
+        """
         *others, last = parts
         rows = f"FROM read_parquet([{', '.join(quoted(str(part)) for part in parts)}],"
         rows += " hive_partitioning = false, union_by_name = true)"
         joined = folder / f".{last.name}.joined"
-        write_file(connection, rows, joined)
+        import duckdb
+
+        # A database of its own: what DuckDB remembers of the files it read goes with it.
+        with steady(duckdb.connect()) as connection:
+            write_file(connection, rows, joined, group_rows=STEADY_GROUP_ROWS)
         note = folder / f"{_NOTE}{last.stem}.json"
         unfinished = note.with_suffix(".tmp")
         names = [part.name for part in others]

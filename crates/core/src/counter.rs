@@ -98,9 +98,14 @@ counters! {
         PacketsForgotten = "packets_forgotten",
         /// Their payload bytes.
         BytesForgotten = "bytes_forgotten",
-        /// Segments whose record was dropped since a half had too many outstanding.
+        /// Segments, or acknowledgements on their way, that were given up since a half had too many
+        /// outstanding: what becomes of them, such as a loss, is not counted.
         OutstandingOverflow = "outstanding_overflow",
-        /// Periods that were joined with their neighbour since a half had too many.
+        /// Segments of connections seen in one direction only, beyond the last 256 of each: nothing
+        /// will acknowledge them, so that nothing is lost with their record.
+        UnansweredOverflow = "unanswered_overflow",
+        /// Periods that were joined with their neighbour since a half had more than 8,192: its rows
+        /// of `periods` are coarser.
         PeriodOverflow = "period_overflow",
         /// Frames without a time of their own, which are given that of the frame before them.
         PacketsWithoutTime = "packets_without_time",

@@ -385,6 +385,7 @@ impl Analysis {
         count(&mut self.counters, Counter::BytesWithVerdict, judged, bytes);
         self.counters.add(Counter::PayloadBytes, bytes);
         self.counters.add(Counter::OutstandingOverflow, half.overflow());
+        self.counters.add(Counter::UnansweredOverflow, half.unanswered());
         let joined = half.stretch.as_ref().map_or(0, |stretch| stretch.joined_periods);
         self.counters.add(Counter::PeriodOverflow, joined);
         self.counters.add(Counter::SegmentsOutOfWindow, half.totals.out_of_window);

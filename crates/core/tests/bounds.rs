@@ -2,7 +2,7 @@
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
-use arrow_array::types::UInt64Type;
+use arrow_array::types::{Float64Type, UInt64Type};
 use proptest::prelude::*;
 use tcpwhy_core::counter::Counter;
 use tcpwhy_core::flow::class::Timeouts;
@@ -152,6 +152,73 @@ fn a_long_flow_goes_for_a_new_one_only_when_it_is_dormant() {
     assert!((1..=4).contains(&count(Counter::EvictedLong)), "{}", count(Counter::EvictedLong));
     // Each of the 33 has one row, so that none was cut in two.
     assert_eq!(packets(&batches).iter().filter(|&&packets| packets >= 40).count(), 33);
+}
+
+#[test]
+fn of_one_direction_the_last_segments_are_kept_and_the_others_are_counted_as_such() {
+    let data: Vec<Segment> = (0..1000).map(|n| segment(0, n, 'd')).collect();
+    let cut = |segments: Vec<Segment>| {
+        let (_, pipeline) = run(&numbered(segments), &Options::default());
+        let count = |counter| pipeline.counters().value(counter);
+        (count(Counter::UnansweredOverflow), count(Counter::OutstandingOverflow))
+    };
+    assert_eq!(cut(data.clone()), (1000 - 256, 0));
+    // A capture that begins amidst a transfer with a window of 500 segments: its first
+    // acknowledgements are of data before it, and no segment is given up.
+    let acks = data.iter().enumerate().map(|(n, data)| Segment {
+        forward: false,
+        payload_len: 0,
+        seq: Seq(1),
+        ack: Seq(data.seq.0.wrapping_sub(500_000)),
+        ts: Nanos(data.ts.0 + 1 + n as i64 % 2),
+        ..*data
+    });
+    assert_eq!(cut(data.iter().copied().chain(acks).collect()), (0, 0));
+}
+
+#[test]
+fn a_half_of_many_periods_has_fewer_and_the_same_verdict() {
+    let tables = vec![Table::Flows, Table::Periods];
+    let options = Options { tables, ..Options::default() };
+    let judged = |bursts: i64| {
+        let (batches, pipeline) = run(&bursts_of_an_application(bursts), &options);
+        let of = |table| batches.iter().filter(move |(t, _)| *t == table).map(|(_, batch)| batch);
+        let flow = of(Table::Flows).next().expect("a flow ends");
+        let column = |name| flow.column_by_name(name).expect("in every row");
+        let share = column("share_application").as_primitive::<Float64Type>().value(0);
+        let cause = column("cause").as_string::<i32>().value(0).to_owned();
+        let periods: usize = of(Table::Periods).map(RecordBatch::num_rows).sum();
+        (cause, share, periods, pipeline.counters().value(Counter::PeriodOverflow))
+    };
+    let few = judged(1_000);
+    let many = judged(20_000);
+    assert_eq!((few.0.as_str(), few.3), ("application/idle", 0));
+    assert_eq!(few.0, many.0);
+    assert!((few.1 - many.1).abs() < 0.01, "{} and {}", few.1, many.1);
+    assert!(many.2 <= 8192 && many.3 > 0, "{} periods, {} joined", many.2, many.3);
+}
+
+/// Six segments a second, each acknowledged after 20 ms.
+fn bursts_of_an_application(bursts: i64) -> Vec<Segment> {
+    let mut segments = Vec::new();
+    for n in 0..bursts * 6 {
+        let seq = Seq((n as u32).wrapping_mul(1460));
+        let ts = Nanos::from_millis(n / 6 * 1000 + n % 6);
+        let full = segment(0, 0, 'd');
+        let data = Segment { seq, ts, payload_len: 1460, ip_len: 1500, wire_len: 1514, ..full };
+        segments.push(data);
+        segments.push(Segment {
+            forward: false,
+            payload_len: 0,
+            ip_len: 40,
+            wire_len: 54,
+            seq: Seq(1),
+            ack: seq + 1460,
+            ts: data.ts + Nanos::from_millis(20),
+            ..data
+        });
+    }
+    numbered(segments)
 }
 
 fn flow_rows(batches: &[(Table, RecordBatch)]) -> usize {

@@ -7,7 +7,7 @@ import click
 
 from tcpwhy._core import UsageError
 from tcpwhy.sinks import formats
-from tcpwhy.units import nanoseconds
+from tcpwhy.units import nanoseconds, quantity
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -31,7 +31,26 @@ class DurationType(click.ParamType[str]):
         return str(value)
 
 
+class SizeType(click.ParamType[int]):
+    """A number of bytes such as 20GB."""
+
+    name = "size"
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> int:
+        """Give the bytes."""
+        try:
+            return int(quantity(str(value), "bytes"))
+        except UsageError as error:
+            self.fail(str(error), param, ctx)
+
+
 DURATION = DurationType()
+SIZE = SizeType()
 
 FORMAT = click.option(
     "--format",

@@ -1,5 +1,6 @@
 """`tcpwhy monitor`: a live link in, verdicts out while the connections last."""
 
+import ctypes
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -7,15 +8,18 @@ from typing import Any
 
 import click
 
-from tcpwhy import ethtool, store
+from tcpwhy import UsageError, ethtool, store
 from tcpwhy.cli import INTERRUPTED, _view
-from tcpwhy.cli._options import DURATION, FORMAT, OUTPUT, analysis
+from tcpwhy.cli._options import DURATION, FORMAT, OUTPUT, SIZE, analysis
 from tcpwhy.cli._status import status_line, warnings
 from tcpwhy.cli._stopping import stopping
 from tcpwhy.delivery import Delivery, pour
-from tcpwhy.live import FANOUTS, TABLES, TIMESTAMPS, Monitor, monitor
-from tcpwhy.sinks import open_sink
-from tcpwhy.units import nanoseconds, quantity
+from tcpwhy.live import FANOUTS, TABLES, TIMESTAMPS, Monitor, bounds_that_bit, monitor
+from tcpwhy.sinks import Sink, open_sink, parquet
+from tcpwhy.units import nanoseconds
+
+_M_MMAP_THRESHOLD = -3
+"""Of glibc's malloc.h; other libraries have no `mallopt`, or one that does nothing."""
 
 
 @click.command("monitor")
@@ -74,6 +78,7 @@ from tcpwhy.units import nanoseconds, quantity
 )
 @click.option(
     "--keep-size",
+    type=SIZE,
     metavar="BYTES",
     help="Remove the oldest of a store that is larger, such as 20GB.  [default: all]",
 )
@@ -86,7 +91,7 @@ def command(
     outputs: tuple[str, ...],
     duration: str | None,
     keep: str | None,
-    keep_size: str | None,
+    keep_size: int | None,
     status: bool,
     tui: bool,
     **options: Any,
@@ -103,16 +108,15 @@ def command(
         wanted = list(dict.fromkeys((*wanted, *_view.TABLES)))
     bounds = {
         "keep_ns": nanoseconds(keep) if keep else None,
-        "keep_bytes": int(quantity(keep_size, "bytes")) if keep_size else None,
+        "keep_bytes": keep_size,
     }
     options["fanout"] = options["fanout"] or _fanout(interfaces)
+    _give_memory_back()
     # First the sockets, then everything else without privileges.
     result = monitor(interfaces, table=wanted, drop_privileges=True, **options)
     try:
         sinks = [open_sink(target, format=format, tables=tables or None) for target in targets]
-        for sink in sinks:
-            if isinstance(sink, store.Sink):
-                sink.keep_up(**bounds)
+        _prepare(list(zip(targets, sinks, strict=True)), bounds)
     except BaseException:
         result.stop()
         raise
@@ -137,7 +141,8 @@ def command(
         else:
             stack.enter_context(status_line(result, deliveries, shown=status))
             pour(result.batches(), deliveries, ended)
-    code = _account(result, deliveries)
+    is_overview = format in (None, "table") and "-" in targets
+    code = _account(result, deliveries, explain=not is_overview)
     return INTERRUPTED if came else code
 
 
@@ -150,8 +155,23 @@ def _fanout(interfaces: Sequence[str]) -> str:
     return "cbpf"
 
 
-def _account(result: Monitor, deliveries: Sequence[Delivery]) -> int:
-    """Finish the sinks and say what was lost; give the exit code."""
+def _prepare(sinks: Sequence[tuple[str, Sink]], bounds: dict[str, int | None]) -> None:
+    """Make the outputs ready for a run without an end."""
+    stores = [sink for _, sink in sinks if isinstance(sink, store.Sink)]
+    if not stores and any(bound is not None for bound in bounds.values()):
+        raise UsageError("--keep and --keep-size are for a store: --output PATH/ writes one")
+    for kept in stores:
+        kept.keep_up(**bounds)
+    for target, sink in sinks:
+        if isinstance(sink, parquet.Sink):
+            _say(f"{target}: rows wait in memory until the end; a store (PATH/) takes them at once")
+
+
+def _account(result: Monitor, deliveries: Sequence[Delivery], *, explain: bool) -> int:
+    """Finish the sinks, say what was lost and what bounds cut; give the exit code.
+
+    The overview on standard output explains bounds by itself.
+    """
     for delivery in deliveries:
         delivery.close()
         if delivery.rows_lost:
@@ -159,9 +179,22 @@ def _account(result: Monitor, deliveries: Sequence[Delivery]) -> int:
     lost = result.lost()
     if any(lost):
         _say(f"lost: {lost.packets:,} packets (kernel), {lost.rows:,} rows (waiting for output)")
+    for line in bounds_that_bit(result.standing().counters) if explain else ():
+        _say(line)
     for error in result.damage:
         _say(str(error))
     return result.damage[0].exit_code if result.damage else 0
+
+
+def _give_memory_back() -> None:
+    """Have blocks of 128 KiB and more go back to the system when they are freed.
+
+    glibc does so at first, and raises its threshold with each, up to 32 MiB; then batches of rows
+    live on the heaps of the workers among what lasts, and heaps with holes grow.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt:
+        mallopt(_M_MMAP_THRESHOLD, 128 * 1024)
 
 
 @contextmanager

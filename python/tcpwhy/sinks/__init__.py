@@ -100,7 +100,7 @@ def _by(kind: str) -> dict[str, ModuleType]:
 def _with(key: str, kind: str) -> ModuleType:
     found = _by(kind)
     if key not in found:
-        known = ", ".join(sorted(found)) or "none yet"
+        known = f"known are {', '.join(sorted(found))}" if found else "rows go to files and stores"
         what = "URL scheme" if kind == "SCHEMES" else "file suffix"
-        raise UsageError(f"no output for the {what} {key!r}: known are {known}")
+        raise UsageError(f"no output for the {what} {key!r}: {known}")
     return found[key]

@@ -83,6 +83,9 @@ fn bottleneck(case: &Case) -> (Cause, Confidence) {
 /// Whether a full link carries hardly anything else.
 fn is_alone(case: &Case) -> bool {
     let facts = &case.facts;
+    if case.context.others_between {
+        return false;
+    }
     let used = facts.utilisation.filter(|&used| used < threshold::OVERUSED);
     // Rounds that a queue filled only in part deliver less, but some of them all that the link has.
     let unmarked = facts.marks == 0;
@@ -143,9 +146,13 @@ fn losses(case: &Case) -> (Cause, Confidence) {
 
 /// What losses without a queue come from, as far as enough of them were seen.
 pub fn loss_cause(case: &Case) -> Option<(Cause, Confidence)> {
+    let by_shape = case.losses.as_ref().map(|shape| of_shape(shape, &case.facts));
+    let chance = by_shape == Some((Cause::RandomLoss, Confidence::High));
     match case.policer {
-        Some(_) => Some((Cause::Policer, Confidence::High)),
-        None => case.losses.as_ref().map(|shape| of_shape(shape, &case.facts)),
+        Some(fit) if fit.losses >= threshold::FIT_FEW || !chance => {
+            Some((Cause::Policer, Confidence::High))
+        }
+        _ => by_shape,
     }
 }
 
@@ -165,7 +172,9 @@ fn of_shape(shape: &Shape, facts: &Facts) -> (Cause, Confidence) {
         return (Cause::Policer, Confidence::Medium);
     }
     // A limit that growth meets again and again gives losses a rhythm.
-    let chance = threshold::RHYTHM_CHANCE / f64::from(shape.episodes.max(1)).sqrt();
+    let flat = shape.flight < threshold::LOSS_FLIGHT + tolerance / 2.0;
+    let chance = if flat { threshold::RHYTHM_CHANCE_FLAT } else { threshold::RHYTHM_CHANCE };
+    let chance = chance / f64::from(shape.episodes.max(1)).sqrt();
     let rhythmic = shape.rhythm.map(|rhythm| rhythm < threshold::RHYTHM - chance);
     if rhythmic == Some(true) {
         return match full && shape.ratio < threshold::BURSTS_RATIO {
@@ -173,7 +182,6 @@ fn of_shape(shape: &Shape, facts: &Facts) -> (Cause, Confidence) {
             false => (Cause::Policer, Confidence::Medium),
         };
     }
-    let flat = shape.flight < threshold::LOSS_FLIGHT + tolerance / 2.0;
     let spread = threshold::LOSS_REGULAR - tolerance..threshold::LOSS_CLUSTERED + tolerance / 2.0;
     let alone = flat && spread.contains(&shape.variation);
     // A channel with a bad state loses in tight bursts, whenever they come.
@@ -282,3 +290,57 @@ pub fn goes_on(before: Cause) -> bool {
 
 /// The root of 12: a ramp over its standard deviation.
 const RAMP_DEVIATION: f64 = 3.464;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::{Context, Facts};
+
+    /// A link with a standing queue at which everything that PPrate found is delivered.
+    fn full() -> Case {
+        let facts = Facts {
+            queued: 1.0,
+            raised: Some(1.0),
+            rounds: 40,
+            queued_rates: 40,
+            utilisation: Some(0.97),
+            queued_rate_variation: Some(0.02),
+            ..Facts::default()
+        };
+        let context =
+            Context { rtt_min: Some(crate::units::Nanos(40_000_000)), ..Context::default() };
+        Case { facts, context, policer: None, losses: None, before: None }
+    }
+
+    #[test]
+    fn a_bucket_that_fits_few_losses_yields_to_chance_and_one_that_fits_many_does_not() {
+        let mut case = full();
+        case.losses = Some(Shape {
+            losses: 18,
+            ratio: 0.01,
+            variation: 1.0,
+            rhythm: Some(0.9),
+            episodes: 17,
+            clustering: 1.0,
+            flight: 1.0,
+            high: 0.5,
+        });
+        let fit = |losses| Some(crate::flow::policer::Policer { rate_bps: 1.4e6, losses });
+        for (policer, expected) in
+            [(None, Cause::RandomLoss), (fit(18), Cause::RandomLoss), (fit(40), Cause::Policer)]
+        {
+            case.policer = policer;
+            assert_eq!(loss_cause(&case), Some((expected, Confidence::High)));
+        }
+        (case.policer, case.losses.as_mut().expect("set").flight) = (fit(18), 1.6);
+        assert_eq!(loss_cause(&case), Some((Cause::Policer, Confidence::High)));
+    }
+
+    #[test]
+    fn a_link_is_not_the_halfs_alone_when_others_packets_lie_between() {
+        assert_eq!(cause(&full()).0, Cause::UnsharedQueue);
+        let mut others = full();
+        others.context.others_between = true;
+        assert_eq!(cause(&others).0, Cause::SharedQueue);
+    }
+}

@@ -16,6 +16,7 @@ impl Ledger {
         tau: Option<Nanos>,
     ) -> Acked {
         let mut acked = Acked::default();
+        self.answered = true;
         if !sack.is_empty() {
             acked.spurious_bytes += self.selective(ack, sack);
             acked.proof = (acked.spurious_bytes > 0).then_some(Rule::Dsack);

@@ -46,7 +46,10 @@ pub struct Ledger {
     probe_end: u64,
     /// After the FIN; 0 without one.
     fin_end: u64,
+    /// The other direction was seen, whatever it acknowledged.
+    answered: bool,
     overflow: u64,
+    unanswered: u64,
 }
 
 /// A contiguous range that was sent, or is missing.
@@ -192,9 +195,14 @@ impl Ledger {
             && others.all(|other| other.ip_id != entry.ip_id)
     }
 
-    /// Ranges that were merged since too many were in flight.
+    /// Ranges that were given up since too many were in flight.
     pub fn overflow(&self) -> u64 {
         self.overflow
+    }
+
+    /// The same where nothing was seen of the direction that would have acknowledged them.
+    pub fn unanswered(&self) -> u64 {
+        self.unanswered
     }
 
     /// Files the data segment `start..end` at its time, and says what it was.
@@ -277,9 +285,11 @@ impl Ledger {
     #[inline(always)]
     fn push(&mut self, sent: Sent) {
         // Without acknowledgements, as in a capture of one direction, there is nothing to wait for.
-        let most = if self.una > self.origin { MOST_RANGES } else { MOST_UNANSWERED };
+        // Those of a capture that begins amidst a transfer first cover what came before it.
+        let most = if self.answered { MOST_RANGES } else { MOST_UNANSWERED };
         if self.sent.len() >= most {
-            self.overflow += 1;
+            let cut = if self.answered { &mut self.overflow } else { &mut self.unanswered };
+            *cut += 1;
             self.sent.pop_front();
         }
         // Room first, then in place: see `Pool::push`.
@@ -424,7 +434,7 @@ impl Ledger {
 const MOST_RANGES: usize = 65_536;
 /// Room that an empty ledger keeps.
 const KEPT_RANGES: usize = 4;
-/// The same before the first acknowledgement: an initial window of anybody.
+/// The same before anything came from the other side: an initial window of anybody.
 const MOST_UNANSWERED: usize = 256;
 /// The largest window that TCP can advertise (RFC 7323 section 2.3).
 const LARGEST_HOLE: u64 = 1 << 30;

@@ -46,7 +46,7 @@ PLACES, CONTROLLERS = ("kernel", "simulator"), ("reno", "reno_per_ack", "cubic",
 @click.option("--seconds", type=click.FloatRange(min=1), help="Of each transfer.  [default: 30]")
 @click.option("--repeats", type=click.IntRange(min=1), help="Of each setting.  [default: 5]")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
-@click.option("--quick", is_flag=True, help="Two losses, 8 s, 3 repeats: less than a minute in all.")
+@click.option("--quick", is_flag=True, help="Two losses, 8 s, 3 repeats: less than a minute.")
 @click.option(
     "--resume",
     type=click.Path(dir_okay=False, path_type=Path),

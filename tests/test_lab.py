@@ -132,11 +132,12 @@ def remains():
     listing = subprocess.run(["ip", "-o", "link"], capture_output=True, text=True, check=True)
     named = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True)
     sysctls = [
-        Path(f"/proc/sys/net/ipv4/{name}").read_text()
+        f"{name} = {Path(f'/proc/sys/net/ipv4/{name}').read_text()}"
         for name in ("tcp_congestion_control", "tcp_rmem", "tcp_wmem", "tcp_no_metrics_save")
     ]
     interfaces = sorted(line.split(":")[1].strip() for line in listing.stdout.splitlines())
-    return interfaces, named.stdout, sysctls, left_instances()
+    names = [line.split()[0] for line in named.stdout.splitlines()]
+    return interfaces, names, sysctls, left_instances()
 
 
 def inside(mark):
@@ -204,7 +205,19 @@ def assert_nothing_is_left(mark, before):
     while inside(mark.encode()) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert inside(mark.encode()) == []
-    assert remains() == before
+    # Others may make and remove namespaces and interfaces of their own meanwhile: what is gone is
+    # not ours, and what is new must go.
+    while (new := added(before, remains())) and time.monotonic() < deadline:
+        time.sleep(0.5)
+    assert new == []
+
+
+def added(before, after):
+    """What is there now and was not, and settings that are others."""
+    interfaces, names, settings, instances = (
+        set(now) - set(was) for was, now in zip(before, after, strict=True)
+    )
+    return sorted(interfaces | names | instances) + sorted(settings)
 
 
 @needs_root

@@ -1,6 +1,7 @@
 """The active test on the real kernel, over paths whose limits are known."""
 
 import json
+import sys
 import time
 
 import pytest
@@ -149,6 +150,52 @@ def test_the_passive_verdict_is_the_same(tool, tmp_path, case):
                 "SELECT limitation, cause, evidence FROM flows ORDER BY unique_bytes DESC LIMIT 1"
             ).fetchall()
         assert passive[0] == active["limitation"], (passive, active["word"], active["evidence"])
+
+    attempt(go)
+
+
+BYSTANDER = {
+    "receive buffer": ("wide", ["--rcvbuf", "64Ki"], {"receiver_window/buffer"}),
+    "slow reader": (
+        "wide",
+        ["--read", "4M", "--rcvbuf", "256Ki"],
+        # Seen from the sender alone, a window that stays small and one that is read slowly from.
+        {"receiver_window/slow_reader", "receiver_window/buffer"},
+    ),
+    "send buffer": (
+        "wide",
+        ["--sndbuf", "32Ki", "--length", "8Ki"],
+        {"sender_window/send_buffer"},
+    ),
+    "slow program": ("wide", ["-b", "5M"], {"application/idle", "application/paced"}),
+    "paced socket": ("wide", ["--pace", "8M"], {"application/paced"}),
+    "random loss": ("lossy", ["-C", "reno"], {"random_loss"}),
+    "narrow link": ("narrow", [], {"unshared_bottleneck/queue", "unshared_bottleneck/loss"}),
+}
+"""What `tcpwhy sockets` says of a test that it knows nothing of but the kernel's diagnostics."""
+
+
+@needs_root
+@pytest.mark.parametrize("case", BYSTANDER)
+def test_a_bystander_names_the_limit_too(case):
+    name, options, words = BYSTANDER[case]
+    tcpwhy = [sys.executable, "-m", "tcpwhy"]
+
+    def go():
+        with Network(load(HERE / f"{name}.toml")) as network:
+            near, far = network.hosts["S"], network.scenario.hosts["D"]
+            server = [*tcpwhy, "measure", "-s", "--one-off"]
+            network.hosts["D"].call("start", name="server", command=server, ready="listening")
+            controller = [] if "-C" in options else ["-C", "cubic"]
+            test = [*tcpwhy, "measure", far, "-t", "30s", *controller, *options]
+            near.call("start", name="test", command=test)
+            time.sleep(3)
+            watch = [*tcpwhy, "sockets", "--interval", "3s", "--count", "1", "--format", "jsonl"]
+            said = near.call("run", command=watch)
+            assert near.call("running", name="test")
+        [row] = [row for row in map(json.loads, said.splitlines()) if row["out_bytes"] > 10_000]
+        assert row["dst"] == far
+        assert row["cause"] in words, row["evidence"]
 
     attempt(go)
 

@@ -8,6 +8,7 @@ import pytest
 from tcpwhy import tcpinfo
 from tcpwhy.active.advice import advise
 from tcpwhy.active.limit import limit_of, overall
+from tcpwhy.active.rows import row_of
 
 MSS = 1448
 BASE = {name: 0 for name, *_ in tcpinfo.FIELDS} | {
@@ -105,6 +106,42 @@ CASES = {
         transfer(rate_bps=43e6, unacked=200, snd_cwnd=300, notsent_bytes=0, program="eager"),
         "sender_window/send_buffer",
     ),
+    # Of a stranger's program nothing is known but its buffer.
+    "a small send buffer of another program": (
+        transfer(
+            rate_bps=9e6,
+            unacked=30,
+            notsent_bytes=0,
+            delivery_rate_app_limited=True,
+            sndbuf_bytes=65_536,
+            queued_bytes=48_000,
+        ),
+        "sender_window/send_buffer",
+    ),
+    "a slow writer with room in its buffer": (
+        transfer(
+            rate_bps=9e6,
+            unacked=30,
+            notsent_bytes=0,
+            delivery_rate_app_limited=True,
+            sndbuf_bytes=131_072,
+            queued_bytes=48_000,
+        ),
+        "application/paced",
+    ),
+    # Nothing waits because the writer has no time to write: over loopback.
+    "a writer at the limit of its processor": (
+        transfer(
+            rate_bps=20e9,
+            rtt=200,
+            min_rtt=100,
+            unacked=3,
+            notsent_bytes=0,
+            program="eager",
+            writer_cpu_s=lambda t: 0.9 * t,
+        ),
+        "application",
+    ),
     "a clamped cwnd": (
         transfer(rate_bps=5.6e6, snd_cwnd=20, unacked=20),
         "sender_window/cwnd_clamp",
@@ -147,6 +184,21 @@ def test_each_limit_has_its_look(case):
     assert 0 < limit.confidence <= 1
 
 
+def test_long_and_large_is_not_cut():
+    """Microseconds after 2147 s and windows from 2 GiB need more than 31 bits."""
+    day_s, window = 86_400, 3 << 30
+    samples = transfer(
+        rate_bps=80e9, seconds=day_s, rwnd=0.9, rtt=300_000, unacked=window // MSS, snd_wnd=window
+    )
+    limit = limit_of(samples)
+    assert (limit.rwnd_share, limit.word) == (pytest.approx(0.9), "receiver_window/buffer")
+    assert "3.22 GB in flight" in limit.evidence
+    row = row_of(1, [one | {"raw": b""} for one in samples], [], sends=True)
+    assert row.flight_bytes == window // MSS * MSS
+    assert row.throughput_bps == pytest.approx(80e9)
+    assert row.busy_share == pytest.approx(1)
+
+
 def test_busy_alone_is_no_proof_of_anything():
     limit = limit_of(transfer(unacked=30))
     assert (limit.limitation, limit.confidence) == ("mixed", 0.3)
@@ -163,13 +215,31 @@ def test_the_limit_of_most_of_the_time_is_that_of_the_whole():
 
 def test_the_gain_is_the_next_bound():
     # 41 kB of window over 40 ms; with a larger one, 2 MB of send buffer, half of it payload, of
-    # which two thirds are sure to be filled.
+    # which three quarters are filled.
     samples, _ = CASES["a small receive buffer"]
     samples = [s | {"sndbuf_is_fixed": True, "rtt": 40_000} for s in samples]
     advice = advise([limit_of(samples)], samples)
     assert advice.next_limitation == "sender_window/send_buffer"
-    assert advice.headroom_bps == pytest.approx(2e6 * 0.5 * 2 / 3 * 8 / 0.04)
+    assert advice.headroom_bps == pytest.approx(2e6 * 0.5 * 3 / 4 * 8 / 0.04)
     assert "tcp_rmem" in advice.remedy
+
+
+def test_a_promise_stops_at_the_rate_of_the_path():
+    samples, _ = CASES["a small receive buffer"]
+    samples = [s | {"sndbuf_is_fixed": True, "rtt": 40_000} for s in samples]
+    samples[-1]["path_bps"] = 100e6
+    advice = advise([limit_of(samples)], samples)
+    assert (advice.headroom_bps, advice.next_limitation) == (100e6, "unshared_bottleneck")
+
+
+def test_a_promise_is_of_round_trips_without_the_queue_that_goes_too():
+    """Bursts of a send buffer lengthen most round trips by half."""
+    samples, _ = CASES["a small send buffer"]
+    trips = (40_000, 40_000, *[60_000] * 9)
+    samples = [s | {"rtt": trip} for s, trip in zip(samples, reversed(trips), strict=True)]
+    advice = advise([limit_of(samples)], samples)
+    assert advice.next_limitation == "receiver_window"
+    assert advice.headroom_bps == pytest.approx(1_000_000 * 8 / 0.04)
 
 
 def test_a_full_path_promises_nothing():

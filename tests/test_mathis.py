@@ -64,6 +64,36 @@ def test_quick_in_the_simulator(tcpwhy, tmp_path):
     assert len(target.read_text().splitlines()) == len(rows) + 1
 
 
+def test_an_interrupted_study_goes_on_where_it_stopped(tcpwhy, tmp_path):
+    """What is in the file is taken from there: a mark put into it comes out again."""
+    journal = tmp_path / "transfers.jsonl"
+    command = ("study", "mathis", "--place", "simulator", "-C", "reno", "--seconds", "2")
+    command += ("--repeats", "1", "--format", "jsonl", "--resume", journal)
+    assert tcpwhy(*command, "--loss", "0.02").returncode == 0
+    [line] = journal.read_text().splitlines()
+    marked = json.loads(line) | {"throughput_bps": 12345.0}
+    other = marked | {"seed": 7, "throughput_bps": 1.0}
+    # As a run that was killed leaves it: the last line has no end.
+    journal.write_text(f'{json.dumps(marked)}\n{json.dumps(other)}\n{{"seconds": 2.0, "se')
+    done = tcpwhy(*command, "--loss", "0.02", "--loss", "0.05")
+    assert done.returncode == 0, done.stderr
+    assert "2 % loss" not in done.stderr
+    assert "5 % loss" in done.stderr
+    rows = {row["loss"]: row["measured_bps"] for row in map(json.loads, done.stdout.splitlines())}
+    assert rows[0.02] == 12345.0
+    assert rows[0.05] > 12345.0
+    assert len([json.loads(line) for line in journal.read_text().splitlines()]) == 3
+
+
+def test_a_file_of_something_else_is_refused(tcpwhy, tmp_path):
+    journal = tmp_path / "notes.txt"
+    journal.write_text("milk\nbread\n")
+    done = tcpwhy("study", "mathis", "--quick", "--place", "simulator", "--resume", journal)
+    assert done.returncode == 3
+    assert "notes.txt, line 1" in done.stderr
+    assert journal.read_text() == "milk\nbread\n"
+
+
 @pytest.mark.skipif(
     os.geteuid() != 0 or not Path("/dev/net/tun").exists(), reason="the lab needs root"
 )

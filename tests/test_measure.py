@@ -2,14 +2,18 @@
 
 import json
 import re
+import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+from pathlib import Path
 
 import pytest
 
 import tcpwhy as package
+from tcpwhy.active.session import Parameters
 
 TCPWHY = [sys.executable, "-m", "tcpwhy"]
 
@@ -66,6 +70,10 @@ def measure(tcpwhy, port, *options):
     return {kind: [line for line in lines if line["kind"] == kind] for kind in KINDS}
 
 
+def receive_buffer_max():
+    return int(Path("/proc/sys/net/ipv4/tcp_rmem").read_text().split()[2])
+
+
 KINDS = ("tcp_info", "interval", "end")
 
 
@@ -83,8 +91,10 @@ def test_a_server_of_iperf3_is_enough(tcpwhy, iperf3_server, options, streams):
     for end in ends:
         assert end["moved_bytes"] > 0
         if end["sends"]:
-            # What iperf3 has read is what was acknowledged, but for what came after the last look.
-            assert end["peer_bytes"] == pytest.approx(end["moved_bytes"], rel=0.2)
+            # What iperf3 has read is what was acknowledged, but for what came after the last look,
+            # and for what waited unread when it stopped.
+            assert end["peer_bytes"] <= 1.2 * end["moved_bytes"]
+            assert end["peer_bytes"] >= 0.8 * end["moved_bytes"] - receive_buffer_max()
             assert end["limitation"]
         else:
             assert end["limitation"] is None
@@ -104,7 +114,7 @@ def test_a_client_of_iperf3_is_served(tool, options):
         assert "error" not in result, result["error"]
         assert result["end"]["sum_received"]["bytes"] > 0
         assert result["end"]["sum_sent"]["bytes"] >= result["end"]["sum_received"]["bytes"]
-        assert "streams in" in server.end()
+        assert re.search(r"bytes over \d streams? in", server.end())
 
 
 def test_both_ends_ours_tell_both_sides(tcpwhy):
@@ -117,7 +127,7 @@ def test_both_ends_ours_tell_both_sides(tcpwhy):
 
 
 def test_bytes_are_counted_where_they_arrive(tcpwhy):
-    """Bytes counted at write() show more than the link carries (PEERS: page's 10.7-13.1 Mbit/s)."""
+    """Bytes counted at write() show more than a link carries: 10.7 to 13.1 of 10 Mbit/s."""
     port = free_port()
     with our_server(port, "--one-off"):
         # The reader takes 20 Mbit/s; buffers take megabytes at once.
@@ -230,6 +240,79 @@ def test_nobody_there(tcpwhy):
     done = tcpwhy("measure", f"127.0.0.1:{free_port()}")
     assert done.returncode == 3
     assert "start `tcpwhy measure --server` or `iperf3 -s` there" in done.stderr
+
+
+def test_a_port_that_is_taken_is_named(tcpwhy):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = tcpwhy("measure", "--server", "--bind", "127.0.0.1", "-p", port)
+    assert done.returncode == 3
+    assert f"127.0.0.1 port {port}: Address already in use" in done.stderr
+    assert "--port" in done.stderr
+
+
+def test_a_controller_that_is_not_there_is_named(tcpwhy):
+    port = free_port()
+    with our_server(port, "--one-off"):
+        done = tcpwhy("measure", f"127.0.0.1:{port}", "-C", "nonsuch")
+    assert done.returncode == 3
+    assert "--cc" in done.stderr
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]], ids=["text", "json"])
+def test_what_was_found_is_told_when_the_server_dies(tcpwhy, options):
+    port = free_port()
+    with our_server(port) as server:
+        timer = threading.Timer(2.5, server.process.kill)
+        timer.start()
+        done = tcpwhy("measure", f"127.0.0.1:{port}", "-t", "20s", *options)
+        timer.join()
+    assert done.returncode == 3
+    assert "the test ended after" in done.stderr
+    if options:
+        assert json.loads(done.stdout.splitlines()[-1])["moved_bytes"] > 0
+    else:
+        assert "Transferred" in done.stdout
+        assert "\nlimit     " in done.stdout
+
+
+def test_a_second_interrupt_is_not_needed():
+    """Ctrl-C ends a test in order: totals and answer are there."""
+    port = free_port()
+    with our_server(port, "--one-off"):
+        command = [*TCPWHY, "measure", f"127.0.0.1:{port}", "-t", "30s"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as client:
+            assert client.stdout.readline().startswith("Connected")
+            client.send_signal(signal.SIGINT)
+            said = client.stdout.read()
+            assert client.wait(timeout=10) == 130
+    assert "\nlimit     " in said or said.startswith("limit") or "Transferred" in said
+
+
+def test_an_interval_can_be_chosen(tcpwhy):
+    port = free_port()
+    with our_server(port, "--one-off"):
+        done = tcpwhy("measure", f"localhost:{port}", "-t", "2s", "-i", "500ms")
+    rows = re.findall(r"^ +(\d\.\d\d) ", done.stdout, re.MULTILINE)
+    assert len(rows) >= 3
+    assert float(rows[1]) - float(rows[0]) == pytest.approx(0.5, abs=0.2)
+    assert tcpwhy("measure", "localhost", "-i", "50ms").returncode == 2
+
+
+def test_no_number_of_bytes_ends_a_test_of_time():
+    """The page's tool ends after 10 GiB when nothing is asked for: too soon above 8.6 Gbit/s."""
+    parameters = Parameters()
+    assert (parameters.bytes, parameters.bytes_of(0)) == (None, None)
+    assert (parameters.to_json()["num"], parameters.to_json()["time"]) == (0, 10)
+
+
+def test_streams_are_told_apart(tcpwhy):
+    port = free_port()
+    with our_server(port, "--one-off"):
+        done = tcpwhy("measure", f"127.0.0.1:{port}", "-t", "1s", "-P", "2")
+    assert "Stream 1: transferred" in done.stdout
+    assert "Stream 3: transferred" in done.stdout
+    assert re.search(r"^In all: [\d,]+ bytes over 2 streams, ", done.stdout, re.MULTILINE)
 
 
 def test_a_sweep_draws_a_bar_for_each_value(tcpwhy):

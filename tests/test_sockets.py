@@ -73,6 +73,13 @@ def test_the_limit_of_both_ends_is_named(slow_reader, tcpwhy):
     assert sender["pid"] == receiver["pid"] == os.getpid()
 
 
+def test_a_process_that_is_not_there_is_named(tcpwhy):
+    # Above the largest number that Linux gives a process (PID_MAX_LIMIT).
+    done = tcpwhy("sockets", "--pid", (1 << 22) + 1, "--count", "1")
+    assert done.returncode == 3
+    assert "no process 4194305 here" in done.stderr
+
+
 def test_text_fits_a_page(slow_reader, tcpwhy):
     done = tcpwhy("sockets", "--count", "1", "--evidence")
     assert done.returncode == 0, done.stderr

@@ -3,6 +3,7 @@
     tools/lab_page.py sweeps RUNS...     results by capture point and remedies of `lab run all`
     tools/lab_page.py path               rate and delay of the emulator, needs root
     tools/lab_page.py measure            remedies as the active test promises them, needs root
+    tools/lab_page.py iperf3             the active test's sender beside iperf3's, needs root
 
 RUNS are output folders of `tcpwhy lab run all`. A table stands between the marks
 `<!-- lab_page NAME -->` and `<!-- end -->`.
@@ -52,6 +53,7 @@ def main() -> None:
         write("path", path())
     elif kind == "measure":
         write("measure", measured())
+    elif kind == "iperf3":
         write("iperf3", beside_iperf3())
     else:
         sys.exit(__doc__)
@@ -291,7 +293,7 @@ def _rate_bps(end: dict[str, Any]) -> float:
     return float(end["moved_bytes"]) * 8 / (float(end["seconds"]) - OMIT_S)
 
 
-ROUNDS, ROUND_S = 3, 4
+ROUNDS, ROUND_S = 5, 4
 
 
 def beside_iperf3() -> Iterator[str]:
@@ -312,10 +314,17 @@ def beside_iperf3() -> Iterator[str]:
             ends = [json.loads(line) for line in said.splitlines()]
             end = next(line for line in ends if line["kind"] == "end")
             rates["tcpwhy measure"].append(end["moved_bytes"] * 8 / end["seconds"])
-    yield "| sender | Mbit/s over 200 Mbit/s, " + f"{ROUNDS} runs of {ROUND_S} s in turns |"
-    yield "|---|---|"
+    yield (
+        "| sender | Mbit/s over 200 Mbit/s, " + f"{ROUNDS} runs of {ROUND_S} s in turns | median |"
+    )
+    yield "|---|---|---|"
     for program, measured_bps in rates.items():
-        yield f"| {program} | {', '.join(f'{bps / 1e6:.1f}' for bps in measured_bps)} |"
+        listed = ", ".join(f"{bps / 1e6:.1f}" for bps in measured_bps)
+        yield f"| {program} | {listed} | {statistics.median(measured_bps) / 1e6:.1f} |"
+    pairs = list(zip(rates["tcpwhy measure"], rates["iperf3"], strict=True))
+    ratios = [ours_bps / theirs_bps for ours_bps, theirs_bps in pairs]
+    listed = ", ".join(f"{ratio:.3f}" for ratio in ratios)
+    yield f"| ratio | {listed} | {statistics.median(ratios):.3f} |"
 
 
 def write(name: str, lines: Iterable[str]) -> None:

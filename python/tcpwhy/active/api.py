@@ -4,13 +4,13 @@ import socket
 from dataclasses import dataclass
 from typing import Any
 
-from tcpwhy._core import UsageError
+from tcpwhy._core import InputError, UsageError
 from tcpwhy.active import report
 from tcpwhy.active.advice import Advice
 from tcpwhy.active.client import Outcome, run_test
 from tcpwhy.active.protocol import PORT
 from tcpwhy.active.rows import Row
-from tcpwhy.active.session import Parameters
+from tcpwhy.active.session import INTERVAL_MIN_S, Parameters
 from tcpwhy.active.stream import BLOCK_BYTES, Options
 from tcpwhy.units import Duration, nanoseconds
 
@@ -48,6 +48,7 @@ def measure(
     duration: Duration = "10s",
     bytes: int | None = None,
     omit: Duration | None = None,
+    interval: Duration = "1s",
     parallel: int = 1,
     reverse: bool = False,
     bidir: bool = False,
@@ -69,7 +70,8 @@ def measure(
         port: where it listens.
         duration: how long.
         bytes: how many bytes instead; they count once they are acknowledged.
-        omit: leave so much of the begin out.
+        omit: run so much longer, and leave it out.
+        interval: of a row, 200 ms at least.
         parallel: streams.
         reverse: the server sends.
         bidir: both send.
@@ -93,10 +95,14 @@ def measure(
         raise UsageError("reverse and bidir exclude each other")
     if not 1 <= parallel <= 128:
         raise UsageError(f"parallel must be from 1 to 128, not {parallel}")
+    interval_s = nanoseconds(interval) / 1e9
+    if interval_s < INTERVAL_MIN_S:
+        raise UsageError(f"an interval is of 200 ms at least, not {interval}")
     parameters = Parameters(
         seconds=None if bytes else nanoseconds(duration) / 1e9,
         bytes=bytes,
         omit_s=nanoseconds(omit) / 1e9 if omit else 0.0,
+        interval_s=interval_s,
         parallel=parallel,
         reverse=reverse,
         bidir=bidir,
@@ -112,4 +118,7 @@ def measure(
             mss=mss_bytes,
         ),
     )
-    return Measurement(run_test(host, port, parameters, family=family))
+    outcome = run_test(host, port, parameters, family=family)
+    if outcome.failure:
+        raise InputError(f"{host}:{port}: {outcome.failure}")
+    return Measurement(outcome)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tcpwhy._core import InputError
-from tcpwhy.active.protocol import Control, State, cookie, stream_id
+from tcpwhy.active.protocol import Control, ProtocolError, State, cookie, stream_id
 from tcpwhy.active.session import (
     Parameters,
     Watch,
@@ -38,6 +38,8 @@ class Outcome:
     """What the server says, in iperf3's words."""
     peer_samples: dict[int, list[Sample]] = field(default_factory=dict)
     """What the server's kernel says, on the clock of this end; none when it is iperf3."""
+    failure: str | None = None
+    """What ended the test before its end; there is what was found until then."""
 
 
 def run_test(
@@ -94,19 +96,28 @@ def _run(
         tick(watch)
     watch.stop()
     seconds = watch.now()
+    outcome = Outcome(parameters, seconds, streams, watch.samples, {"streams": []})
     results = results_json(watch, parameters, with_samples=True)
+    try:
+        outcome.peer = _exchange(control, streams, results)
+    except (ProtocolError, OSError) as error:
+        outcome.failure = f"the test ended after {seconds:.1f} s: {error}"
+    outcome.peer_samples = dict(_on_our_clock(samples_of(outcome.peer), watch.samples))
+    return outcome
+
+
+def _exchange(control: Control, streams: list[Stream], results: dict[str, Any]) -> dict[str, Any]:
+    """Give the server our results for its own."""
     control.send_state(State.TEST_END)
     # A reader goes on until the server has stopped; a writer must not fill its queue any more.
     for stream in streams:
         stream.halt()
     control.expect(State.EXCHANGE_RESULTS)
     control.send_text(results)
-    peer = control.text()
+    peer: dict[str, Any] = control.text()
     control.expect(State.DISPLAY_RESULTS)
     control.send_state(State.IPERF_DONE)
-    outcome = Outcome(parameters, seconds, streams, watch.samples, peer)
-    outcome.peer_samples = dict(_on_our_clock(samples_of(peer), watch.samples))
-    return outcome
+    return peer
 
 
 def _on_our_clock(
@@ -145,7 +156,10 @@ def _connect(
     try:
         found = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)
     except socket.gaierror as error:
-        raise InputError(f"{host}: {error.strerror}; check the name") from error
+        hint = "check the name"
+        if family != socket.AF_UNSPEC:
+            hint += f", or leave {'-6' if family == socket.AF_INET6 else '-4'} out"
+        raise InputError(f"{host}: {error.strerror}; {hint}") from error
     problem: OSError | None = None
     for kind, _, _, _, address in found:
         connection = socket.socket(kind)

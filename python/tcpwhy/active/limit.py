@@ -20,8 +20,8 @@ Sample = dict[str, Any]
 """TCP_INFO decoded, with `at_s`, `controller` and what the socket says of its buffers.
 
 What looks on its own program adds `program`: `eager` when it waits to write more, `done` when it
-has written all. Of any other program it is not known. `shares_path` says that other connections
-of the same program go the same way.
+has written all; and `writer_cpu_s`, how long its writer ran. Of any other program it is not known.
+`shares_path` says that other connections of the same program go the same way.
 """
 
 HALF = 0.5
@@ -34,6 +34,10 @@ less, delayed acknowledgements and scheduling make too."""
 QUEUE_MIN_US = 2_000
 IDLE_SHARE = 0.25
 """Nothing in flight for so much of the time: the program had nothing to send."""
+BUFFERED = 0.6
+"""A writer is woken when a third of the send buffer is free (`sk_stream_min_wspace`): the rest,
+less a segment or two that went since. A buffer that grows by itself is kept at twice cwnd, and half
+empty then."""
 PACED_RATIO = 0.85
 LOSS_BINDS = 0.25
 """Loss limits when the sender gets near to what it allows: delayed acknowledgements and timeouts
@@ -85,6 +89,7 @@ class Span:
         self.rwnd = self._clock("rwnd_limited")
         self.sndbuf = self._clock("sndbuf_limited")
         self.eager = self._share(lambda s: s.get("program") == "eager") > HALF
+        self.writing = self._writing()
         self.done = self.last.get("program") == "done"
         self.bottleneck = f"{'' if self.last.get('shares_path') else 'un'}shared_bottleneck"
         self.sent = self.delta("bytes_sent")
@@ -92,6 +97,9 @@ class Span:
         self.retrans = self.delta("total_retrans")
         # Less than a segment may wait for its time (RFC 896): that is nothing to send.
         self.starved = self._share(lambda s: (s["notsent_bytes"] or 0) < s["snd_mss"])
+        self.buffered = self._share(
+            lambda s: (s.get("queued_bytes") or 0) >= BUFFERED * (s.get("sndbuf_bytes") or NO_RATE)
+        )
         self.app = self._share(
             lambda s: s["delivery_rate_app_limited"] and (s["notsent_bytes"] or 0) < s["snd_mss"]
         )
@@ -134,6 +142,11 @@ class Span:
 
     def _clock(self, name: str) -> float:
         return float(min(1.0, self.delta(name) / 1e6 / self.seconds))
+
+    def _writing(self) -> float:
+        """Give the share of the time in which the writer was on a processor; 0 if unknown."""
+        begin, end = (sample.get("writer_cpu_s") for sample in (self.first, self.last))
+        return 0.0 if begin is None or end is None else float((end - begin) / self.seconds)
 
     def _share(self, holds: Any) -> float:
         return sum(bool(holds(s)) for s in self.inner) / max(len(self.inner), 1)
@@ -184,10 +197,16 @@ def _send_buffer(span: Span) -> Found:
         return "sender_window/send_buffer", 0.95, text + numbers
     # A write larger than the buffer sleeps until two thirds are free: the kernel's clock, which
     # starts only when nothing is left unsent, misses that.
-    if span.eager and span.starved > HALF:
+    if span.eager and span.starved > HALF and span.writing < HALF:
         share = as_share(span.starved)
         text = f"the program waits to write, yet nothing is left to send in {share} of the samples"
         return "sender_window/send_buffer", 0.8, text + numbers
+    # Of another program it is not known whether it waits; a buffer full of what is in flight,
+    # with nothing behind it, lets it not write.
+    if min(span.buffered, span.starved) > HALF:
+        share = as_share(span.buffered)
+        text = f"what is in flight fills the send buffer in {share} of the samples"
+        return "sender_window/send_buffer", 0.7, text + numbers
     return None
 
 
@@ -199,6 +218,16 @@ def _paced(span: Span) -> Found:
         return None
     text = f"{as_rate(span.rate_bps)} of the {as_rate(limit * 8)} to which the socket is paced"
     return "application/paced", 0.95, text
+
+
+def _host(span: Span) -> Found:
+    if not span.eager or span.starved <= HALF or span.writing < HALF:
+        return None
+    text = (
+        f"this host cannot write faster: its writer ran {as_share(span.writing)} of the time, yet "
+        f"nothing is left to send in {as_share(span.starved)} of the samples"
+    )
+    return "application", 0.7, text
 
 
 def _application(span: Span) -> Found:
@@ -297,6 +326,7 @@ _RULES = (
     _receiver_window,
     _send_buffer,
     _paced,
+    _host,
     _application,
     _recovery,
     _loss,

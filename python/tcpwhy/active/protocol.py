@@ -68,6 +68,9 @@ class Control:
         if state is State.SERVER_ERROR:
             ours, system = struct.unpack("!II", receive_exactly(self.socket, 8))
             why = f"{os.strerror(system)}, " if system else ""
+            if ours == _SETTING_FAILED:
+                text = "the server cannot set what was asked for (--cc, --mss or a buffer)"
+                raise ProtocolError(f"{text}: {why}error {ours} of iperf3")
             raise ProtocolError(f"the server gave up: {why}error {ours} of iperf3")
         if state is State.SERVER_TERMINATE:
             raise ProtocolError("the server was ended")

@@ -18,6 +18,7 @@ def rows(outcome: Outcome, stream: Stream) -> list[Row]:
         outcome.samples[stream.number],
         outcome.peer_samples.get(stream.number, []),
         sends=stream.sends,
+        interval_s=outcome.parameters.interval_s,
         omit_s=outcome.parameters.omit_s,
     )
 

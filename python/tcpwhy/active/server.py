@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 
+from tcpwhy._core import InputError
 from tcpwhy.active.protocol import (
     COOKIE_BYTES,
     Control,
@@ -30,7 +31,12 @@ class Server:
     def __init__(self, address: str | None, port: int, told: Told) -> None:
         self._where = (address, port)
         self._told = told
-        self._listener = _listen(self._where, Options())
+        try:
+            self._listener = _listen(self._where, Options())
+        except OSError as error:
+            where = f"{address} port {port}" if address else f"port {port}"
+            hint = "another with --port, or `ss -ltnp` to see who has it"
+            raise InputError(f"{where}: {error.strerror}; {hint}") from error
         self.port: int = self._listener.getsockname()[1]
         self._where = (address, self.port)
 
@@ -44,11 +50,14 @@ class Server:
         connection, peer = self._listener.accept()
         with connection:
             keep_alive(connection)
-            self._told(f"test from {peer[0]}:{peer[1]}")
+            # Clients over IPv4 come with mapped addresses where one socket has both families.
+            name = peer[0].removeprefix("::ffff:")
+            end = f"[{name}]:{peer[1]}" if ":" in name else f"{name}:{peer[1]}"
+            self._told(f"test from {end}")
             try:
                 self._test(Control(connection))
             except (ProtocolError, OSError) as error:
-                self._told(f"test from {peer[0]} ended: {error}")
+                self._told(f"test from {end} ended: {error}")
 
     def _test(self, control: Control) -> None:
         control.socket.settimeout(PATIENCE_S)
@@ -133,7 +142,8 @@ class Server:
         control.send_state(State.DISPLAY_RESULTS)
         control.expect(State.IPERF_DONE)
         moved = sum(stream.bytes for stream in streams)
-        self._told(f"{moved:,} bytes over {len(streams)} streams in {watch.now():.1f} s")
+        count = "1 stream" if len(streams) == 1 else f"{len(streams)} streams"
+        self._told(f"{moved:,} bytes over {count} in {watch.now():.1f} s")
 
     def _refuse(self, stopped: threading.Event) -> None:
         """Tell others that a test is running."""

@@ -4,15 +4,20 @@ import base64
 import socket
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tcpwhy import _core
+from tcpwhy.active import trains
+from tcpwhy.active.limit import NO_RATE
 from tcpwhy.active.stream import BLOCK_BYTES, Options, Stream
 
 SAMPLE_S = 0.1
 """How often the kernel is asked about every stream; rows are of whole seconds."""
+
+INTERVAL_MIN_S = 2 * SAMPLE_S
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,8 @@ class Parameters:
     block_bytes: int = BLOCK_BYTES
     read_bps: float | None = None
     """How fast the receiver reads; None is as fast as it can."""
+    interval_s: float = 1.0
+    """Of a row."""
     options: Options = field(default_factory=Options)
 
     @property
@@ -118,6 +125,7 @@ class Watch:
         self.begin = time.monotonic()
         self.samples: dict[int, list[dict[str, Any]]] = {stream.number: [] for stream in streams}
         self._stopped = threading.Event()
+        self._listener = _listener(streams)
         self._tick()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -131,6 +139,13 @@ class Watch:
         self._stopped.set()
         self._thread.join()
         self._tick()
+        if self._listener:
+            number, listener = self._listener
+            self._note_path(self.samples[number], listener.stop())
+
+    def _note_path(self, samples: list[dict[str, Any]], looks: Sequence[trains.Look]) -> None:
+        if samples and samples[-1]["min_rtt"]:
+            samples[-1]["path_bps"] = trains.path_bps(looks, samples[-1]["min_rtt"] / 1e6)
 
     def _run(self) -> None:
         number = 1
@@ -143,6 +158,17 @@ class Watch:
         for stream in self.streams:
             if (taken := stream.sample(self.now())) is not None:
                 self.samples[stream.number].append(taken)
+
+
+def _listener(streams: list[Stream]) -> tuple[int, trains.Listener] | None:
+    """Listen to the only sender; several share the path, and what is paced comes in no trains."""
+    senders = [stream for stream in streams if stream.sends]
+    if len(senders) != 1 or senders[0].controller == "bbr":
+        return None
+    first = senders[0].sample(0.0)
+    if first is None or (first["max_pacing_rate"] or NO_RATE) < NO_RATE:
+        return None
+    return senders[0].number, trains.Listener(senders[0].connection)
 
 
 def results_json(watch: Watch, parameters: Parameters, *, with_samples: bool) -> dict[str, Any]:

@@ -70,6 +70,7 @@ class Stream:
         self.shares_path = False
         self.program: str | None = None
         """What it does: `eager` to write more, `done` with writing; None when it keeps a rate."""
+        self._cpu_s = 0.0
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -133,6 +134,7 @@ class Stream:
                         return
                 self.bytes += self.connection.send(block)
                 self.calls += 1
+                self._cpu_s = time.thread_time()
 
     def _read(self, read_bps: float | None) -> None:
         # A slow reader reads little at a time: 10 ms worth, so that its rate is even.
@@ -155,8 +157,8 @@ class Stream:
     def sample(self, at_s: float) -> dict[str, Any] | None:
         """Take the kernel's view at this instant; None when the connection is gone."""
         taken = sample(self.connection, at_s, self.controller)
-        own = {"sndbuf_is_fixed": self.sndbuf_is_fixed, "program": self.program}
-        own["shares_path"] = self.shares_path
+        own: dict[str, Any] = {"sndbuf_is_fixed": self.sndbuf_is_fixed, "program": self.program}
+        own |= {"shares_path": self.shares_path, "path_bps": None, "writer_cpu_s": self._cpu_s}
         return taken and {**taken, **own}
 
 

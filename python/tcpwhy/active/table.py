@@ -80,7 +80,8 @@ def _cells(row: Row) -> dict[str, str]:
         "rwnd": _iec(row.rwnd_bytes),
         "sndbuf": _iec(row.sndbuf_bytes),
         "ssthresh": "" if row.cwnd_bytes is None else _iec(row.ssthresh_bytes) or "∞",
-        "rtt": f"{_ms(row.rtt_us)}/{_ms(row.rttvar_us)}",
+        # An end that only receives knows no more than the trip of its handshake.
+        "rtt": f"{_ms(row.rtt_us)}/{_ms(row.rttvar_us)}" if row.cwnd_bytes is not None else "",
         "retr": str(row.retransmits) if row.retransmits else "0",
         "flight": _iec(row.flight_bytes),
         "delivery": _si(row.delivery_bps),
@@ -125,10 +126,17 @@ def totals(moved: int, seconds: float, calls: int, written: int, verb: str) -> s
     return f"{verb} {moved:,} bytes in {seconds:.3f} s, {rate}, {calls} syscalls, {each}"
 
 
+def sum_of(moved: Sequence[int], seconds: float) -> str:
+    """Show what all streams of a direction moved."""
+    rate = as_rate(sum(moved) * 8 / seconds) if seconds else "?"
+    return f"In all: {sum(moved):,} bytes over {len(moved)} streams, {rate}"
+
+
 def answer(advice: Advice, style: Style) -> Iterator[str]:
     """Show the verdict with its evidence, the remedy and the gain."""
-    others = ", ".join(f"{word} {as_share(share)}" for word, share in advice.shares.items())
-    yield f"{style.bold('limit')}     {style.bold(advice.word)}, {others or 'no data'}"
+    held = [f"{word} {as_share(share)}" for word, share in advice.shares.items()]
+    text = style.bold(held[0].removesuffix(" 100 %")) if held else f"{advice.word}, no data"
+    yield f"{style.bold('limit')}     {', '.join([text, *held[1:]])}"
     yield f"{style.dim('evidence')}  {advice.evidence}"
     if advice.remedy:
         yield f"{style.dim('remedy')}    {advice.remedy}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tcpwhy._core import UsageError
+from tcpwhy._core import InputError, UsageError
 from tcpwhy.active.number import prefixed
 from tcpwhy.cli import INTERRUPTED
 from tcpwhy.cli._options import DURATION
@@ -46,7 +46,15 @@ QUANTITY = QuantityType()
     "-t", "--time", "duration", type=DURATION, default="10s", show_default=True, help="How long."
 )
 @click.option("-n", "--bytes", type=QUANTITY, help="How many bytes, instead of how long.")
-@click.option("--omit", type=DURATION, help="Leave so much of the begin out.")
+@click.option("--omit", type=DURATION, help="Run so much longer, and leave it out.")
+@click.option(
+    "-i",
+    "--interval",
+    type=DURATION,
+    default="1s",
+    show_default=True,
+    help="Of one line, 200 ms at least.",
+)
 @click.option("-b", "--bitrate", type=QUANTITY, help="Write so many bit/s in each stream.")
 @click.option("--pace", type=QUANTITY, help="Have the kernel pace to so many bit/s.")
 @click.option("-C", "--cc", "controller", metavar="NAME", help="Congestion controller.")
@@ -131,6 +139,7 @@ def _parameters(options: dict[str, Any]) -> "Parameters":
         seconds=None if options["bytes"] else nanoseconds(options["duration"]) / 1e9,
         bytes=options["bytes"],
         omit_s=nanoseconds(options["omit"]) / 1e9 if options["omit"] else 0.0,
+        interval_s=_interval_s(options),
         parallel=options["parallel"],
         reverse=options["reverse"],
         bidir=options["bidir"],
@@ -148,6 +157,15 @@ def _parameters(options: dict[str, Any]) -> "Parameters":
     )
 
 
+def _interval_s(options: dict[str, Any]) -> float:
+    from tcpwhy.active.session import INTERVAL_MIN_S
+
+    seconds = nanoseconds(options["interval"]) / 1e9
+    if seconds < INTERVAL_MIN_S:
+        raise UsageError("--interval is of 200 ms at least: the kernel is asked every 100 ms")
+    return seconds
+
+
 def _test(host: str, port: int, options: dict[str, Any]) -> int:
     from tcpwhy.cli._stopping import stopping
 
@@ -156,6 +174,8 @@ def _test(host: str, port: int, options: dict[str, Any]) -> int:
             return _sweep(host, port, options, came)
         outcome = _run(host, port, _parameters(options), options, lambda: bool(came))
     _tell(outcome, options)
+    if outcome.failure and not came:
+        raise InputError(f"{host}:{port}: {outcome.failure}")
     return INTERRUPTED if came else 0
 
 
@@ -185,6 +205,7 @@ class _Live:
         from tcpwhy.active import table
 
         self._omit_s = nanoseconds(options["omit"]) / 1e9 if options["omit"] else 0.0
+        self._interval_s = _interval_s(options)
         sends = not options["reverse"]
         self._columns = table.columns(width(sys.stdout), sends=sends)
         self._shown: dict[int, int] = {}
@@ -205,8 +226,15 @@ class _Live:
             click.echo(table.header(self._columns, streams=several))
         for stream in watch.streams:
             samples = list(watch.samples[stream.number])
-            rows = rows_of(stream.number, samples, [], sends=stream.sends, omit_s=self._omit_s)
-            whole = [row for row in rows if row.end_s - row.start_s >= 0.95]
+            rows = rows_of(
+                stream.number,
+                samples,
+                [],
+                sends=stream.sends,
+                interval_s=self._interval_s,
+                omit_s=self._omit_s,
+            )
+            whole = [r for r in rows if r.end_s - r.start_s >= self._interval_s - 0.05]
             for row in whole[self._shown[stream.number] :]:
                 click.echo(table.line(row, self._columns, streams=several))
             self._shown[stream.number] = len(whole)
@@ -227,15 +255,21 @@ def _tell(outcome: "Outcome", options: dict[str, Any]) -> None:
             click.echo(json.dumps(text, ensure_ascii=False))
         return
     style = Style.of(sys.stdout)
+    seconds = outcome.seconds - outcome.parameters.omit_s
     for stream in outcome.streams:
         verb = "Transferred" if stream.sends else "Received"
+        if len(outcome.streams) > 1:
+            verb = f"{style.bold(f'Stream {stream.number}:')} {verb.lower()}"
         moved = report.moved_bytes(outcome, stream)
-        seconds = outcome.seconds - outcome.parameters.omit_s
         click.echo(table.totals(moved, seconds, stream.calls, stream.bytes, verb))
         for line in table.answer(report.advice(outcome, stream), style):
             click.echo(line)
         if note := report.receiver_note(outcome, stream):
             click.echo(f"{style.warn('note')}      {note}")
+    for sends in (True, False):
+        alike = [stream for stream in outcome.streams if stream.sends is sends]
+        if len(alike) > 1:
+            click.echo(table.sum_of([report.moved_bytes(outcome, s) for s in alike], seconds))
 
 
 def _sweep(host: str, port: int, options: dict[str, Any], came: list[int]) -> int:

@@ -4,10 +4,12 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from tcpwhy._core import InputError
 from tcpwhy.cli import INTERRUPTED
 from tcpwhy.cli._options import DURATION
 from tcpwhy.cli._stopping import stopping
@@ -37,6 +39,8 @@ def command(
     """
     from tcpwhy.active.host import Host
 
+    if pid is not None and not Path(f"/proc/{pid}").exists():
+        raise InputError(f"no process {pid} here; leave --pid out to see all")
     host = Host(pid=pid)
     pause = nanoseconds(interval) / 1e9 / LOOKS
     host.look()

@@ -16,6 +16,7 @@ from typing import Any
 
 from tcpwhy import fitting, model
 from tcpwhy._core import TcpwhyError, UsageError
+from tcpwhy.study.transfers import Journal, Point
 
 LOSSES = (0.001, 0.002, 0.004, 0.007, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1)
 QUICK_LOSSES = (0.004, 0.02)
@@ -34,17 +35,6 @@ STAGGER_S = 0.05
 ATTEMPTS = 5
 
 _IN_SCENARIOS = {"bbr": "bbr1", "reno": "newreno", "reno_per_ack": "reno"}
-
-
-@dataclass(frozen=True)
-class Point:
-    """One transfer."""
-
-    place: str
-    controller: str
-    loss: float
-    repeat: int
-    throughput_bps: float
 
 
 @dataclass(frozen=True)
@@ -146,6 +136,7 @@ def mathis(
     seconds: float = 30.0,
     repeats: int = 5,
     seed: int = 1,
+    resume: Path | None = None,
     told: Callable[[str], None] = lambda text: None,
 ) -> Study:
     """Run the experiment: 100 ms, every loss, every controller, so many repeats.
@@ -157,33 +148,49 @@ def mathis(
         seconds: length of each transfer.
         repeats: transfers with each setting; their median counts.
         seed: of all losses.
+        resume: a file for every transfer as it is made; what is there already is not made again.
         told: is given a line about what is done next.
 
     Raises:
         UsageError: for a place or a controller that is not there.
+        InputError: when `resume` is a file of something else.
         PrivilegeError: when the kernel's part lacks one.
 
     """
     for name, known in [*((p, PLACES) for p in places), *((c, CONTROLLERS) for c in controllers)]:
         if name not in known:
             raise UsageError(f"no {name!r} there: {', '.join(known)}")
+    journal = Journal(resume, seconds=seconds, seed=seed)
     points: list[Point] = []
-    with tempfile.TemporaryDirectory(prefix="tcpwhy-mathis-") as folder:
+    for place in places:
+        chosen = [name for name in controllers if _is_at(name, place)]
         for loss in losses:
-            for place in places:
-                told(f"{loss * 100:g} % loss, {place}")
-                path = Path(folder) / f"{place}.toml"
-                chosen = [c for c in controllers if _is_at(c, place)]
-                text = scenario(place, chosen, loss, seconds, repeats, seed)
-                path.write_text(text, encoding="utf-8")
-                measure = _in_kernel if place == "kernel" else _in_simulator
-                rates = measure(path)
-                names = [(c, r) for c in chosen for r in range(repeats)]
-                points += [
-                    Point(place, controller, loss, repeat, rate)
-                    for (controller, repeat), rate in zip(names, rates, strict=True)
-                ]
+            if missing := journal.lacks(place, loss, chosen, repeats):
+                told(f"{loss * 100:g} % loss, {place}, {seconds:g} s: {', '.join(missing)}")
+                journal.add(_transfers(place, missing, loss, seconds, repeats, seed, told))
+            points += journal.points(place, loss, chosen, repeats)
     return Study(tuple(points), seconds)
+
+
+def _transfers(
+    place: str,
+    controllers: Sequence[str],
+    loss: float,
+    seconds: float,
+    repeats: int,
+    seed: int,
+    told: Callable[[str], None],
+) -> list[Point]:
+    """Make all repeats of these controllers at once, each over a link of its own."""
+    with tempfile.TemporaryDirectory(prefix="tcpwhy-mathis-") as folder:
+        path = Path(folder) / f"{place}.toml"
+        path.write_text(scenario(place, controllers, loss, seconds, repeats, seed), "utf-8")
+        rates = _in_kernel(path, told) if place == "kernel" else _in_simulator(path)
+    names = [(controller, repeat) for controller in controllers for repeat in range(repeats)]
+    return [
+        Point(place, controller, loss, repeat, rate)
+        for (controller, repeat), rate in zip(names, rates, strict=True)
+    ]
 
 
 def scenario(
@@ -220,7 +227,7 @@ def _is_at(controller: str, place: str) -> bool:
     return place == "simulator" or controller != "reno_per_ack"
 
 
-def _in_kernel(path: Path) -> list[float]:
+def _in_kernel(path: Path, told: Callable[[str], None]) -> list[float]:
     from tcpwhy.lab import run, scenario
 
     one = scenario.load(path)
@@ -230,6 +237,7 @@ def _in_kernel(path: Path) -> list[float]:
             break
         if attempt == ATTEMPTS:
             raise TcpwhyError(f"no run of {ATTEMPTS} was as meant: {done.problems[0]}")
+        told(f"once more: {done.problems[0]}")
     rates = []
     for flow in one.flows:
         last = done.samples(flow.number, "forward")[-1]

@@ -133,7 +133,8 @@ impl Judge<'_> {
             inferred_rwnd: half.inferred_rwnd(),
         };
         let facts = Facts::of(sums, &context);
-        Case { facts, context, policer: half.policer(), losses: half.loss_shape(), before }
+        let (policer, losses, density) = (half.policer(), half.loss_shape(), half.density());
+        Case { facts, context, policer, losses, density, before }
     }
 
     fn refine(&self, columns: &mut Verdict, case: &Case, finding: Option<&Finding>) {

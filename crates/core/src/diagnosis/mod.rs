@@ -6,6 +6,7 @@
 
 mod application;
 pub mod cause;
+mod density;
 pub mod evidence;
 pub mod facts;
 pub mod headroom;
@@ -20,6 +21,7 @@ pub use cause::{Cause, Confidence};
 pub use facts::{Context, Facts};
 pub use network::loss_cause;
 
+use crate::flow::burst::Density;
 use crate::flow::losses::Shape;
 use crate::flow::policer::Policer;
 
@@ -34,6 +36,8 @@ pub struct Case {
     pub policer: Option<Policer>,
     /// How losses without a queue lie.
     pub losses: Option<Shape>,
+    /// Whether its losses meet the ends of dense bursts.
+    pub density: Option<Density>,
     /// What the stretch before was found to be limited by.
     pub before: Option<Cause>,
 }

@@ -1,6 +1,6 @@
 //! The network's time: a full link, a policer, losses, a window of the sender, or TCP on its way.
 
-use super::{Case, Cause, Confidence, Facts, receiver, threshold};
+use super::{Case, Cause, Confidence, Facts, density, receiver, threshold};
 use crate::flow::losses::Shape;
 
 /// What it was spent on.
@@ -65,6 +65,11 @@ fn bottleneck(case: &Case) -> (Cause, Confidence) {
     if facts.marks > 0 {
         return (Cause::SharedEcn, confidence);
     }
+    if facts.losses > 0 && density::is_spared_by_queue(case) {
+        return losses(case);
+    }
+    let doubtful = density::is_queue_doubtful(case);
+    let confidence = if doubtful { confidence.less() } else { confidence };
     (if facts.losses > 0 { Cause::SharedLoss } else { Cause::SharedQueue }, confidence)
 }
 
@@ -82,6 +87,10 @@ fn is_alone(case: &Case) -> bool {
     // A rate that swings while the queue stands is the link's own.
     let swings = varying.is_some() && facts.queued >= threshold::STANDING;
     let swings = swings && used.is_some_and(|used| used >= threshold::REACHING);
+    let reaching = |used: Option<f64>| used.is_some_and(|used| used >= threshold::REACHING);
+    if unmarked && density::overflows(case) && (reaching(used) || reaching(facts.load)) {
+        return true;
+    }
     if swings || reached.is_some_and(|reached| reached >= threshold::REACHED) {
         return true;
     }
@@ -113,7 +122,7 @@ fn losses(case: &Case) -> (Cause, Confidence) {
     if facts.genuine < threshold::GENUINE {
         return (Cause::Recovery, Confidence::Medium);
     }
-    if let Some(before) = case.before.filter(|before| facts.losses == 0 && goes_on(*before)) {
+    if let Some(before) = going_on(case).filter(|_| facts.losses == 0) {
         return (before, Confidence::Medium);
     }
     if let Some(cause) = loss_cause(case) {
@@ -126,19 +135,26 @@ fn losses(case: &Case) -> (Cause, Confidence) {
     if facts.recovery >= threshold::REPAIRING && facts.losses <= 2 {
         return (Cause::Recovery, Confidence::Medium);
     }
+    let lost = facts.loss_ratio * facts.packets as f64;
+    if lost >= threshold::LOST_AT_ONCE * facts.losses as f64 {
+        return (Cause::Policer, Confidence::Low);
+    }
     (Cause::RandomLoss, Confidence::Medium)
 }
 
 /// What losses without a queue come from, as far as enough of them were seen.
 pub fn loss_cause(case: &Case) -> Option<(Cause, Confidence)> {
-    match case.policer {
-        Some(_) => Some((Cause::Policer, Confidence::High)),
-        None => case.losses.as_ref().map(|shape| of_shape(shape, &case.facts)),
+    if case.policer.is_some() {
+        let confidence = Confidence::High;
+        let confidence = if density::is_queue(case) { confidence.less() } else { confidence };
+        return Some((Cause::Policer, confidence));
     }
+    density::cause(case).or_else(|| case.losses.as_ref().map(|shape| of_shape(shape, case)))
 }
 
 /// The same by how they lie.
-fn of_shape(shape: &Shape, facts: &Facts) -> (Cause, Confidence) {
+fn of_shape(shape: &Shape, case: &Case) -> (Cause, Confidence) {
+    let facts = &case.facts;
     let tolerance = 1.0 / f64::from(shape.losses).sqrt();
     let half_used = facts.load.is_none_or(|load| load >= threshold::REACHING);
     let full = facts.load.is_some_and(|load| load >= threshold::UNSHARED_UTILISATION);
@@ -152,6 +168,11 @@ fn of_shape(shape: &Shape, facts: &Facts) -> (Cause, Confidence) {
     if stands {
         return (Cause::Policer, Confidence::Medium);
     }
+    let spread = threshold::LOSS_REGULAR - tolerance..threshold::LOSS_CLUSTERED + tolerance / 2.0;
+    let spread = spread.contains(&shape.variation);
+    if shape.ratio >= threshold::STANDS_RATIO && spread && density::is_surely_chance(case) {
+        return (Cause::RandomLoss, Confidence::Medium);
+    }
     // A limit that growth meets again and again gives losses a rhythm.
     let chance = threshold::RHYTHM_CHANCE / f64::from(shape.episodes.max(1)).sqrt();
     let rhythmic = shape.rhythm.map(|rhythm| rhythm < threshold::RHYTHM - chance);
@@ -162,8 +183,9 @@ fn of_shape(shape: &Shape, facts: &Facts) -> (Cause, Confidence) {
         };
     }
     let flat = shape.flight < threshold::LOSS_FLIGHT + tolerance / 2.0;
-    let spread = threshold::LOSS_REGULAR - tolerance..threshold::LOSS_CLUSTERED + tolerance / 2.0;
-    let alone = flat && spread.contains(&shape.variation);
+    let alone = flat && spread;
+    // Nothing speaks against chance only where bursts had a chance to.
+    let sure = if density::is_chance(case) { Confidence::High } else { Confidence::Medium };
     // A channel with a bad state loses in tight bursts, whenever they come.
     let calm = match rhythmic {
         Some(_) => shape.flight < threshold::LOSS_FLIGHT + tolerance,
@@ -171,9 +193,9 @@ fn of_shape(shape: &Shape, facts: &Facts) -> (Cause, Confidence) {
     };
     match shape.ratio {
         few if few < threshold::BURSTS_RATIO && (alone || calm) => {
-            (Cause::RandomLoss, if alone { Confidence::High } else { Confidence::Medium })
+            (Cause::RandomLoss, if alone { sure } else { Confidence::Medium })
         }
-        some if some < threshold::LOSS_HEAVY && alone => (Cause::RandomLoss, Confidence::High),
+        some if some < threshold::LOSS_HEAVY && alone => (Cause::RandomLoss, sure),
         _ => (Cause::Policer, Confidence::Medium),
     }
 }
@@ -185,8 +207,9 @@ fn quiet(case: &Case) -> (Cause, Confidence) {
     // A link seen without a queue and far from full is full no longer.
     let left = case.before.is_some_and(Cause::is_bottleneck)
         && facts.raised.is_some_and(|raised| raised < threshold::RAISED)
-        && facts.load.is_some_and(|load| load < threshold::LOADED);
-    if let Some(before) = case.before.filter(|before| goes_on(*before) && !left)
+        && facts.load.is_some_and(|load| load < threshold::LOADED)
+        && density::cause(case).is_none();
+    if let Some(before) = going_on(case).filter(|_| !left)
         && (loaded || facts.leaping < threshold::LEAPING)
     {
         return (before, Confidence::Medium);
@@ -266,6 +289,13 @@ fn flat_flight(case: &Case) -> (Cause, Confidence) {
 /// Causes that show by a loss now and then: in between, the flight grows towards the next.
 pub fn goes_on(before: Cause) -> bool {
     before.is_bottleneck() || matches!(before, Cause::Policer | Cause::RandomLoss)
+}
+
+/// The same of the stretch before, as far as the bursts before its losses do not tell better.
+fn going_on(case: &Case) -> Option<Cause> {
+    let before = case.before.filter(|before| goes_on(*before))?;
+    let told = density::cause(case).filter(|_| before == Cause::RandomLoss);
+    Some(told.map_or(before, |(cause, _)| cause))
 }
 
 /// The root of 12: a ramp over its standard deviation.

@@ -5,6 +5,7 @@ mod time;
 mod witness;
 
 use super::Plan;
+use super::burst::Bursts;
 use super::capacity::{Capacity, Collector, Stream};
 use super::clock::Holder;
 use super::delay::{Rtt, Tau, is_near_sender};
@@ -85,6 +86,7 @@ pub struct Half {
 struct LossHistory {
     trace: Trace,
     pattern: Pattern,
+    bursts: Bursts,
 }
 
 /// Counts of a half from its begin to its end.
@@ -193,7 +195,13 @@ impl Half {
         let end = unwrap.widen(first + entry.payload_len);
         let known = self.view.at(entry);
         let relative_flight = if around.plan.refined { self.relative_flight(known) } else { 0 };
-        let path = Path { rtt: &self.rtt, window_closed: self.window_closed, relative_flight };
+        let bursts = self.history.as_ref().map(|history| history.bursts.codes(entry.ts));
+        let path = Path {
+            rtt: &self.rtt,
+            window_closed: self.window_closed,
+            relative_flight,
+            bursts: bursts.unwrap_or_default(),
+        };
         let repairing = self.ledger.recovery().is_some();
         let filed = self.ledger.data(start, end, frame, entry, &path);
         self.mss.learn(entry.payload_len);

@@ -22,9 +22,13 @@ pub fn cause(case: &Case) -> Option<(Cause, Confidence)> {
 /// Whether the half's own bursts alone overflow the link: where others fill it too, their packets
 /// are as often in the way.
 pub fn overflows(case: &Case) -> bool {
-    case.density.is_some_and(|density| {
-        density.rank >= threshold::DENSEST && density.deviations() >= threshold::BEYOND_CHANCE
-    })
+    is_densest(case)
+        && case.density.is_some_and(|density| density.deviations() >= threshold::BEYOND_CHANCE)
+}
+
+/// Whether all losses so far, few or many, met the densest bursts.
+pub fn is_densest(case: &Case) -> bool {
+    case.density.is_some_and(|density| density.rank >= threshold::DENSEST)
 }
 
 /// Whether many losses came at round-trip times like all others: no queue lost them.
@@ -44,6 +48,23 @@ pub fn is_queue_doubtful(case: &Case) -> bool {
     })
 }
 
+/// What drops much of a flight at once, which chance does not: a queue, if what came just before
+/// waited longest, or a bucket.
+pub fn at_once(case: &Case) -> Option<(Cause, Confidence)> {
+    let facts = &case.facts;
+    let lost = facts.loss_ratio * facts.packets as f64 / facts.losses.max(1) as f64;
+    let much =
+        lost >= threshold::LOST_AT_ONCE.max(threshold::LOST_OF_FLIGHT * facts.flight_segments);
+    let queue = case.density.is_some_and(|density| {
+        is_densest(case) && density.delay_rank.is_some_and(|rank| rank >= threshold::DELAYED_FEW)
+    });
+    match queue {
+        _ if !much => None,
+        true => Some((Cause::UnsharedLoss, Confidence::Medium)),
+        false => Some((Cause::Policer, Confidence::Low)),
+    }
+}
+
 /// Whether a queue is seen to fill up before the losses.
 pub fn is_queue(case: &Case) -> bool {
     case.density.is_some_and(|density| meets_bursts(&density) && is_delayed(&density))
@@ -51,7 +72,10 @@ pub fn is_queue(case: &Case) -> bool {
 
 /// Whether the losses rank as chance has it, neither high nor low.
 pub fn is_chance(case: &Case) -> bool {
-    case.density.is_some_and(|density| density.deviations().abs() < threshold::LIKE_CHANCE)
+    case.density.is_some_and(|density| {
+        density.losses >= threshold::LOSSES_MANY
+            && density.deviations().abs() < threshold::LIKE_CHANCE
+    })
 }
 
 /// Whether so many losses do not rank high that a bucket or a queue of a few packets would show.
@@ -69,7 +93,9 @@ fn meets_bursts(density: &Density) -> bool {
 }
 
 fn is_delayed(density: &Density) -> bool {
-    density.delay_rank.is_some_and(|rank| rank >= threshold::DELAYED)
+    let many = density.losses >= threshold::DELAYS_TOLD;
+    let least = if many { threshold::DELAYED } else { threshold::DELAYED_FEW };
+    density.delay_rank.is_some_and(|rank| rank >= least)
 }
 
 #[cfg(test)]
@@ -82,7 +108,7 @@ mod tests {
         let context = Context { rtt_min: Some(Nanos::from_millis(100)), ..Context::default() };
         let density = Some(Density { losses, rank, delay_rank });
         let facts = Facts::default();
-        Case { facts, context, policer: None, losses: None, density, before: None }
+        Case { facts, context, density, ..Case::default() }
     }
 
     #[test]
@@ -105,10 +131,27 @@ mod tests {
     }
 
     #[test]
+    fn half_a_flight_is_not_lost_by_chance() {
+        let facts = |losses| Facts {
+            packets: 700,
+            flight_segments: 31.0,
+            losses,
+            loss_ratio: 0.02,
+            ..Facts::default()
+        };
+        let lost = |losses, density: Case| at_once(&Case { facts: facts(losses), ..density });
+        let bucket = lost(1, case(1, 0.99, Some(0.5)));
+        assert_eq!(bucket, Some((Cause::Policer, Confidence::Low)));
+        let queue = lost(1, case(1, 0.99, Some(0.99)));
+        assert_eq!(queue, Some((Cause::UnsharedLoss, Confidence::Medium)));
+        assert_eq!(lost(7, case(1, 0.99, Some(0.99))), None, "two at a time");
+    }
+
+    #[test]
     fn chance_is_told_by_many_losses_of_any_rank() {
         assert!(is_surely_chance(&case(40, 0.48, None)) && is_chance(&case(40, 0.48, None)));
         assert!(!is_surely_chance(&case(6, 0.48, None)));
-        assert!(!is_chance(&case(40, 0.62, None)));
+        assert!(!is_chance(&case(40, 0.62, None)) && !is_chance(&case(9, 0.48, None)));
         assert!(!is_chance(&case(40, 0.30, None)), "as behind a queue that others fill");
     }
 

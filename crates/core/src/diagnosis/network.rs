@@ -87,8 +87,8 @@ fn is_alone(case: &Case) -> bool {
     // A rate that swings while the queue stands is the link's own.
     let swings = varying.is_some() && facts.queued >= threshold::STANDING;
     let swings = swings && used.is_some_and(|used| used >= threshold::REACHING);
-    let reaching = |used: Option<f64>| used.is_some_and(|used| used >= threshold::REACHING);
-    if unmarked && density::overflows(case) && (reaching(used) || reaching(facts.load)) {
+    let loaded = |used: Option<f64>| used.is_some_and(|used| used >= threshold::LOADED);
+    if unmarked && density::overflows(case) && (loaded(used) || loaded(facts.load)) {
         return true;
     }
     if swings || reached.is_some_and(|reached| reached >= threshold::REACHED) {
@@ -123,23 +123,21 @@ fn losses(case: &Case) -> (Cause, Confidence) {
         return (Cause::Recovery, Confidence::Medium);
     }
     if let Some(before) = going_on(case).filter(|_| facts.losses == 0) {
-        return (before, Confidence::Medium);
+        return before;
     }
     if let Some(cause) = loss_cause(case) {
         return cause;
     }
     let heavy = threshold::LOSS_HEAVY..threshold::LOSS_ALL;
-    if heavy.contains(&facts.loss_ratio) {
+    // Nor would it with so much sent again and again.
+    let again = facts.loss_ratio >= threshold::LOSS_ALL && facts.losses > 2;
+    if heavy.contains(&facts.loss_ratio) || again {
         return (Cause::Policer, Confidence::Low);
     }
     if facts.recovery >= threshold::REPAIRING && facts.losses <= 2 {
         return (Cause::Recovery, Confidence::Medium);
     }
-    let lost = facts.loss_ratio * facts.packets as f64;
-    if lost >= threshold::LOST_AT_ONCE * facts.losses as f64 {
-        return (Cause::Policer, Confidence::Low);
-    }
-    (Cause::RandomLoss, Confidence::Medium)
+    density::at_once(case).unwrap_or((Cause::RandomLoss, Confidence::Medium))
 }
 
 /// What losses without a queue come from, as far as enough of them were seen.
@@ -208,11 +206,11 @@ fn quiet(case: &Case) -> (Cause, Confidence) {
     let left = case.before.is_some_and(Cause::is_bottleneck)
         && facts.raised.is_some_and(|raised| raised < threshold::RAISED)
         && facts.load.is_some_and(|load| load < threshold::LOADED)
-        && density::cause(case).is_none();
+        && !density::is_densest(case);
     if let Some(before) = going_on(case).filter(|_| !left)
         && (loaded || facts.leaping < threshold::LEAPING)
     {
-        return (before, Confidence::Medium);
+        return before;
     }
     if facts.leaping >= threshold::LEAPING {
         return (Cause::SlowStart, Confidence::High);
@@ -292,10 +290,11 @@ pub fn goes_on(before: Cause) -> bool {
 }
 
 /// The same of the stretch before, as far as the bursts before its losses do not tell better.
-fn going_on(case: &Case) -> Option<Cause> {
+fn going_on(case: &Case) -> Option<(Cause, Confidence)> {
     let before = case.before.filter(|before| goes_on(*before))?;
-    let told = density::cause(case).filter(|_| before == Cause::RandomLoss);
-    Some(told.map_or(before, |(cause, _)| cause))
+    let alike = matches!(before, Cause::RandomLoss | Cause::Policer) && case.policer.is_none();
+    let told = density::cause(case).filter(|_| alike);
+    told.or(Some((before, case.before_sure.min(Confidence::Medium))))
 }
 
 /// The root of 12: a ramp over its standard deviation.

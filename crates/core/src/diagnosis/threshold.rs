@@ -170,7 +170,7 @@ pub const DENSE: f64 = 0.80;
 /// captures of Flach et al. (even half).
 pub const DENSER: f64 = 0.60;
 /// The same from which nobody else is in the way: of the intervals at links of the scenarios with
-/// a load of [`REACHING`] 1,016 were the half's alone, and 2 shared.
+/// a load of a half and more 1,016 were the half's alone, and 2 shared.
 pub const DENSEST: f64 = 0.95;
 /// Standard deviations above chance that one series of losses in a hundred reaches at random,
 pub const HARDLY_CHANCE: f64 = 2.33;
@@ -185,9 +185,13 @@ pub const CHANCE_TOLD: u32 = 20;
 /// filled up: links with others gave 0.86 to 0.99, those alone 0.72 to 1.00, policers 0.25 to 0.80
 /// and random losses 0.33 to 0.76.
 pub const DELAYED: f64 = 0.85;
+/// The same with fewer losses than [`DELAYS_TOLD`]: a bucket gave 0.95 at most.
+pub const DELAYED_FEW: f64 = 0.96;
 /// The same below which no queue lost them.
 pub const UNDELAYED: f64 = 0.70;
 /// Losses that this takes.
 pub const DELAYS_TOLD: u32 = 8;
 /// Segments lost in one episode, without a queue, from which it was no accident of single ones.
 pub const LOST_AT_ONCE: f64 = 5.0;
+/// And this much of the largest flight: random losses of more keep flights too small for that.
+pub const LOST_OF_FLIGHT: f64 = 0.05;

@@ -51,7 +51,9 @@ impl Half {
         }
         let lately = self.rtt_lately();
         let queued = lately.zip(self.rtt.min).is_some_and(|(rtt, floor)| is_queued(rtt, floor));
-        let high = lately.zip(self.queue_mean).is_some_and(|(rtt, mean)| rtt > mean);
+        // Where the lost copy never came by, what comes at its repair says nothing of that time.
+        let high = filed.seen_bytes > 0
+            && lately.zip(self.queue_mean).is_some_and(|(rtt, mean)| rtt > mean);
         let repairing = self.ledger.recovery_point().is_some();
         let history = match &mut self.history {
             Some(history) => history,

@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -101,17 +101,10 @@ def analyze(
         raise UsageError("no capture given")
     if not tables:
         raise UsageError("no table chosen")
-    if compat not in (None, "seed"):
-        raise UsageError(f"no compatibility mode {compat!r}: there is 'seed'")
     if "segments" in tables and flow is None and frame is None:
         raise UsageError("the segments table is of one flow: choose it with --flow or flow=")
-    if flow is not None:
-        check_flow(flow)
-    least_one = {"min_packets": min_packets, "frame": frame, "workers": workers}
-    least_one["max_flows"] = max_flows
-    for name, value in least_one.items():
-        if value is not None and value < 1:
-            raise UsageError(f"{name} must be at least 1, not {value}")
+    numbers = {"min_packets": min_packets, "frame": frame, "workers": workers}
+    check(compat, flow, numbers | {"max_flows": max_flows})
     if pace is not None and not pace > 0:
         raise UsageError(f"pace must be above 0, not {pace}")
     stream = _core.analyze(
@@ -139,6 +132,26 @@ def timeouts_ns(
         None if given is None else nanoseconds(given) for given in (idle, half_open, closed)
     )
     return idle_ns, half_open_ns, closed_ns
+
+
+def check(
+    compat: str | None,
+    flow: int | str | None,
+    numbers: Mapping[str, int | None],
+    least: Mapping[str, int] | None = None,
+) -> None:
+    """Raise a UsageError for an option that makes no sense in any run.
+
+    Numbers are at least 1 where `least` says nothing else.
+    """
+    if compat not in (None, "seed"):
+        raise UsageError(f"no compatibility mode {compat!r}: there is 'seed'")
+    if flow is not None:
+        check_flow(flow)
+    for name, value in numbers.items():
+        bound = (least or {}).get(name, 1)
+        if value is not None and value < bound:
+            raise UsageError(f"{name} must be at least {bound}, not {value}")
 
 
 def check_flow(flow: int | str) -> None:

@@ -1,12 +1,11 @@
 """Live links in, a stream of (table, batch) out, for as long as one wants to watch."""
 
-import re
 from collections.abc import Iterable
 from typing import Literal
 
 from tcpwhy import _core
 from tcpwhy._core import UsageError
-from tcpwhy.analysis import Result, timeouts_ns
+from tcpwhy.analysis import Result, check, timeouts_ns
 from tcpwhy.units import Duration, nanoseconds
 
 TABLES = tuple(name for name in dict(_core.tables_by_maker())["analyze"] if name != "segments")
@@ -88,18 +87,11 @@ def monitor(
         raise UsageError("an interface is named twice")
     if "segments" in tables:
         raise UsageError("the segments table is of captures only: analyze has it")
-    if compat not in (None, "seed"):
-        raise UsageError(f"no compatibility mode {compat!r}: there is 'seed'")
     if timestamps not in TIMESTAMPS:
         raise UsageError(f"no timestamps {timestamps!r}: there are {', '.join(TIMESTAMPS)}")
-    if flow is not None and not re.fullmatch(r"\d+|1:[\w+/]{27}=", str(flow)):
-        raise UsageError(f"{flow!r} is neither a flow_id, a number, nor a Community ID, 1:…=")
-    least = {"min_packets": (min_packets, 1), "workers": (workers, 1)}
-    least["max_flows"] = (max_flows, 1)
-    least |= {"snaplen": (snaplen, 64), "ring_bytes": (ring_bytes, 2**22)}
-    for name, (value, bound) in least.items():
-        if value is not None and value < bound:
-            raise UsageError(f"{name} must be at least {bound}, not {value}")
+    numbers = {"min_packets": min_packets, "workers": workers, "max_flows": max_flows}
+    numbers |= {"snaplen": snaplen, "ring_bytes": ring_bytes}
+    check(compat, flow, numbers, least={"snaplen": 64, "ring_bytes": 2**22})
     stream = _core.monitor(
         names,
         tables=tables,

@@ -8,7 +8,10 @@ use crate::record::Text;
 pub fn sentence(case: &Case, finding: &Finding) -> Text {
     if case.facts.span_s <= 0.0 {
         // Most flows of a link.
-        return Text::Borrowed("sent all it had at once and waited for nothing");
+        return Text::Borrowed(match finding.cause {
+            Cause::ReceiverSlowReader => "the receiver's window closed on what was sent at once",
+            _ => "sent all it had at once and waited for nothing",
+        });
     }
     if let Some(rival) = finding.rival {
         return format!(

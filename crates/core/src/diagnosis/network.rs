@@ -16,6 +16,9 @@ pub fn cause(case: &Case) -> (Cause, Confidence) {
         && queued < threshold::QUEUE_HARDLY
         && facts.loss_ratio >= threshold::STANDS_RATIO;
     let lost_elsewhere = told && (dropped || facts.raised.unwrap_or(0.0) < threshold::RAISED);
+    if leaps_freely(facts) {
+        return (Cause::SlowStart, Confidence::Medium);
+    }
     if facts.marks > 0 || (facts.is_queued() && !lost_elsewhere) {
         return bottleneck(case);
     }
@@ -37,6 +40,15 @@ pub fn cause(case: &Case) -> (Cause, Confidence) {
         return losses(case);
     }
     quiet(case)
+}
+
+/// Whether the half is in slow start on a link with room for as much again: what queues there are
+/// its own bursts, twice as dense as what was acknowledged, and they keep growing.
+fn leaps_freely(facts: &Facts) -> bool {
+    facts.leaping >= threshold::LEAPING
+        && facts.losses + u64::from(facts.marks) == 0
+        && facts.is_queued()
+        && facts.load.is_some_and(|load| load < threshold::REACHING)
 }
 
 /// Whether nearly all the time went into the repair of one loss episode, on a link that was idle

@@ -8,8 +8,8 @@ use crate::flow::burst::Density;
 /// times before the losses are the longest. `None` where losses have nothing to do with bursts.
 pub fn cause(case: &Case) -> Option<(Cause, Confidence)> {
     let density = case.density.filter(meets_bursts)?;
-    let full = case.facts.load.is_some_and(|load| load >= threshold::UNSHARED_UTILISATION);
-    if is_delayed(&density) || full {
+    // A load near one says nothing here: what paces packets behind a policer is the policer.
+    if is_delayed(&density) {
         return Some((Cause::UnsharedLoss, Confidence::Medium));
     }
     // Where no answer is seen, a full queue and an empty bucket look alike; queues are commoner.

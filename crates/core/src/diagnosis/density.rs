@@ -78,13 +78,6 @@ pub fn is_chance(case: &Case) -> bool {
     })
 }
 
-/// Whether so many losses do not rank high that a bucket or a queue of a few packets would show.
-pub fn is_surely_chance(case: &Case) -> bool {
-    case.density.is_some_and(|density| {
-        density.losses >= threshold::CHANCE_TOLD && density.deviations() < threshold::LIKE_CHANCE
-    })
-}
-
 fn meets_bursts(density: &Density) -> bool {
     let deviations = density.deviations();
     let few = density.rank >= threshold::DENSE && deviations >= threshold::HARDLY_CHANCE;
@@ -149,8 +142,7 @@ mod tests {
 
     #[test]
     fn chance_is_told_by_many_losses_of_any_rank() {
-        assert!(is_surely_chance(&case(40, 0.48, None)) && is_chance(&case(40, 0.48, None)));
-        assert!(!is_surely_chance(&case(6, 0.48, None)));
+        assert!(is_chance(&case(40, 0.48, None)));
         assert!(!is_chance(&case(40, 0.62, None)) && !is_chance(&case(9, 0.48, None)));
         assert!(!is_chance(&case(40, 0.30, None)), "as behind a queue that others fill");
     }

@@ -180,9 +180,6 @@ fn of_shape(shape: &Shape, case: &Case) -> (Cause, Confidence) {
     }
     let spread = threshold::LOSS_REGULAR - tolerance..threshold::LOSS_CLUSTERED + tolerance / 2.0;
     let spread = spread.contains(&shape.variation);
-    if shape.ratio >= threshold::STANDS_RATIO && spread && density::is_surely_chance(case) {
-        return (Cause::RandomLoss, Confidence::Medium);
-    }
     // A limit that growth meets again and again gives losses a rhythm.
     let chance = threshold::RHYTHM_CHANCE / f64::from(shape.episodes.max(1)).sqrt();
     let rhythmic = shape.rhythm.map(|rhythm| rhythm < threshold::RHYTHM - chance);

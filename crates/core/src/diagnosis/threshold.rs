@@ -178,9 +178,6 @@ pub const HARDLY_CHANCE: f64 = 2.33;
 pub const BEYOND_CHANCE: f64 = 3.0;
 /// and one in twenty.
 pub const LIKE_CHANCE: f64 = 1.64;
-/// Losses of which so little would show a bucket or a queue of a few packets: their mean rank is
-/// then known to 0.06.
-pub const CHANCE_TOLD: u32 = 20;
 /// Mean rank of the losses, by the round-trip time of what came just before, from which a queue
 /// filled up: links with others gave 0.86 to 0.99, those alone 0.72 to 1.00, policers 0.25 to 0.80
 /// and random losses 0.33 to 0.76.

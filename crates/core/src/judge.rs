@@ -126,6 +126,7 @@ impl Judge<'_> {
             rtt_min: half.rtt.min.and_then(Nanos::resolved),
             rtt_unresolved: half.rtt.min == Some(Nanos(0)),
             capacity_bps: self.capacity.as_ref().and_then(|capacity| capacity.bps),
+            others_between: self.capacity.as_ref().is_some_and(Capacity::is_shared),
             own_pace: self.capacity.as_ref().is_some_and(Capacity::is_pace),
             window_scale: half.window_scale,
             missed,

@@ -24,6 +24,8 @@ pub struct Context {
     /// The packets come evenly, as fast as they are delivered, and none of them queues: their pace
     /// is the sender's own.
     pub own_pace: bool,
+    /// The gaps between its packets differ by whole packets of others.
+    pub others_between: bool,
     /// Shift of the receiver's window, and whether it is known from the handshake.
     pub window_scale: Option<u8>,
     /// Share of the bytes that the capture missed.

@@ -109,7 +109,7 @@ fn unknown(case: &Case, lifted: &str) -> &'static str {
     }
     match case.context.own_pace {
         true => "the packets have their sender's pace, so that none shows how fast the link is",
-        false => "no two packets came close enough together to show how fast the link is",
+        false => "the gaps between the packets do not show how fast the link is",
     }
 }
 

@@ -88,6 +88,9 @@ fn bottleneck(case: &Case) -> (Cause, Confidence) {
 /// Whether a full link carries hardly anything else.
 fn is_alone(case: &Case) -> bool {
     let facts = &case.facts;
+    if case.context.others_between {
+        return false;
+    }
     let used = facts.utilisation.filter(|&used| used < threshold::OVERUSED);
     // Rounds that a queue filled only in part deliver less, but some of them all that the link has.
     let unmarked = facts.marks == 0;
@@ -154,12 +157,17 @@ fn losses(case: &Case) -> (Cause, Confidence) {
 
 /// What losses without a queue come from, as far as enough of them were seen.
 pub fn loss_cause(case: &Case) -> Option<(Cause, Confidence)> {
-    if case.policer.is_some() {
-        let confidence = Confidence::High;
-        let confidence = if density::is_queue(case) { confidence.less() } else { confidence };
-        return Some((Cause::Policer, confidence));
+    let by_shape = || case.losses.as_ref().map(|shape| of_shape(shape, case));
+    let otherwise = density::cause(case).or_else(by_shape);
+    let chance = otherwise == Some((Cause::RandomLoss, Confidence::High));
+    match case.policer {
+        Some(fit) if fit.losses >= threshold::FIT_FEW || !chance => {
+            let doubtful = density::is_queue(case);
+            let confidence = if doubtful { Confidence::Medium } else { Confidence::High };
+            Some((Cause::Policer, confidence))
+        }
+        _ => otherwise,
     }
-    density::cause(case).or_else(|| case.losses.as_ref().map(|shape| of_shape(shape, case)))
 }
 
 /// The same by how they lie.
@@ -181,7 +189,9 @@ fn of_shape(shape: &Shape, case: &Case) -> (Cause, Confidence) {
     let spread = threshold::LOSS_REGULAR - tolerance..threshold::LOSS_CLUSTERED + tolerance / 2.0;
     let spread = spread.contains(&shape.variation);
     // A limit that growth meets again and again gives losses a rhythm.
-    let chance = threshold::RHYTHM_CHANCE / f64::from(shape.episodes.max(1)).sqrt();
+    let flat = shape.flight < threshold::LOSS_FLIGHT + tolerance / 2.0;
+    let chance = if flat { threshold::RHYTHM_CHANCE_FLAT } else { threshold::RHYTHM_CHANCE };
+    let chance = chance / f64::from(shape.episodes.max(1)).sqrt();
     let rhythmic = shape.rhythm.map(|rhythm| rhythm < threshold::RHYTHM - chance);
     if rhythmic == Some(true) {
         return match full && shape.ratio < threshold::BURSTS_RATIO {
@@ -189,7 +199,6 @@ fn of_shape(shape: &Shape, case: &Case) -> (Cause, Confidence) {
             false => (Cause::Policer, Confidence::Medium),
         };
     }
-    let flat = shape.flight < threshold::LOSS_FLIGHT + tolerance / 2.0;
     let alone = flat && spread;
     // Nothing speaks against chance only where bursts had a chance to.
     let sure = if density::is_chance(case) { Confidence::High } else { Confidence::Medium };
@@ -308,3 +317,59 @@ fn going_on(case: &Case) -> Option<(Cause, Confidence)> {
 
 /// The root of 12: a ramp over its standard deviation.
 const RAMP_DEVIATION: f64 = 3.464;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::{Context, Facts};
+    use crate::flow::burst::Density;
+
+    /// A link with a standing queue at which everything that PPrate found is delivered.
+    fn full() -> Case {
+        let facts = Facts {
+            queued: 1.0,
+            raised: Some(1.0),
+            rounds: 40,
+            queued_rates: 40,
+            utilisation: Some(0.97),
+            queued_rate_variation: Some(0.02),
+            ..Facts::default()
+        };
+        let context =
+            Context { rtt_min: Some(crate::units::Nanos(40_000_000)), ..Context::default() };
+        let density = Some(Density { losses: 18, rank: 0.5, delay_rank: None });
+        Case { facts, context, density, ..Case::default() }
+    }
+
+    #[test]
+    fn a_bucket_that_fits_few_losses_yields_to_chance_and_one_that_fits_many_does_not() {
+        let mut case = full();
+        case.losses = Some(Shape {
+            losses: 18,
+            ratio: 0.01,
+            variation: 1.0,
+            rhythm: Some(0.9),
+            episodes: 17,
+            clustering: 1.0,
+            flight: 1.0,
+            high: 0.5,
+        });
+        let fit = |losses| Some(crate::flow::policer::Policer { rate_bps: 1.4e6, losses });
+        for (policer, expected) in
+            [(None, Cause::RandomLoss), (fit(18), Cause::RandomLoss), (fit(40), Cause::Policer)]
+        {
+            case.policer = policer;
+            assert_eq!(loss_cause(&case), Some((expected, Confidence::High)));
+        }
+        (case.policer, case.losses.as_mut().expect("set").flight) = (fit(18), 1.6);
+        assert_eq!(loss_cause(&case), Some((Cause::Policer, Confidence::High)));
+    }
+
+    #[test]
+    fn a_link_is_not_the_halfs_alone_when_others_packets_lie_between() {
+        assert_eq!(cause(&full()).0, Cause::UnsharedQueue);
+        let mut others = full();
+        others.context.others_between = true;
+        assert_eq!(cause(&others).0, Cause::SharedQueue);
+    }
+}

@@ -162,6 +162,14 @@ pub const STANDS_RATIO: f64 = 0.02;
 pub const RHYTHM: f64 = 0.60;
 /// Less so much over the root of their number, for that is how far it is known.
 pub const RHYTHM_CHANCE: f64 = 0.5;
+/// The same where flights were no larger at the losses than at other times, which speaks for
+/// chance: of six gaps of independent losses one series in 36 is below the former, one in 250 below
+/// this, and every interval tries anew.
+pub const RHYTHM_CHANCE_FLAT: f64 = 0.8;
+/// Losses of a fitted token bucket below which the fit yields to losses that lie as chance lays
+/// them: twice the 15 that Flach et al. (SIGCOMM 2016) ask for. Random losses of small windows fit
+/// one now and then at first, and no longer when there are more of them.
+pub const FIT_FEW: u32 = 30;
 /// Mean rank of the losses, by what was sent just before them, from which they meet dense bursts.
 /// Simulated buckets of 5 to 8 packets gave 0.70 to 1.00 (0.5 to 30 Mbit/s, 20 to 200 ms), random
 /// losses 0.16 to 0.70, and 0.65 at most with more than ten of them.

@@ -10,6 +10,7 @@ use super::capacity::{Capacity, Collector, Stream};
 use super::clock::Holder;
 use super::delay::{Rtt, Tau, is_near_sender};
 use super::delivery::Delivery;
+use super::echoes::Echoes;
 use super::entry::Entry;
 use super::lasting::Lasting;
 use super::ledger::{Filed, Kind, Ledger, Path};
@@ -73,8 +74,8 @@ pub struct Half {
     queue_samples: u32,
     queue_raised: u32,
     rtt_newest: [Option<Nanos>; 2],
-    /// Lately least round-trip time of echoes, near the receiver.
-    echoed: Option<Nanos>,
+    /// Made with the first echo that shows the observer near the receiver.
+    echoes: Option<Box<Echoes>>,
     /// The last segment was small or pushed: there may have been no more to send.
     emptied: bool,
     /// The other side sent data since this one last did.
@@ -193,6 +194,9 @@ impl Half {
             return None;
         }
         let end = unwrap.widen(first + entry.payload_len);
+        if start > self.ledger.next() {
+            self.note_gap();
+        }
         let known = self.view.at(entry);
         let relative_flight = if around.plan.refined { self.relative_flight(known) } else { 0 };
         let bursts = self.history.as_ref().map(|history| history.bursts.codes(entry.ts));
@@ -393,7 +397,8 @@ impl Half {
 
     /// The same as far as it is credible: at a link that is full something queues now and then. A
     /// rate that is hardly above what was delivered, and never made a queue, is that of whoever
-    /// paced or clocked the packets (ALGORITHMS 7.12). Pairs that a link spread apart are its own.
+    /// paced or clocked the packets (ALGORITHMS 7.12), and so is one that hardly any gaps agree on.
+    /// Pairs that a link spread apart are its own.
     pub fn credible(&self, capacity: Capacity) -> Capacity {
         let lost = self.totals.retransmitted_bytes - self.totals.spurious_bytes;
         let lossy = lost as f64 >= LOSSY * self.totals.payload_bytes as f64;
@@ -407,7 +412,8 @@ impl Half {
         // A rate that is reached is the narrowest link's; a pair may pass it as a bucket's burst.
         let is_reached =
             capacity.bps.zip(delivered).is_some_and(|(bps, most)| most >= REACHED * bps);
-        let spread = spread.filter(|_| !(is_reached && queues));
+        let comb = capacity.bps.is_some() && capacity.support.is_comb();
+        let spread = spread.filter(|_| comb || !(is_reached && queues));
         // What comes between the two of a pair makes it slower, so that the higher rate counts.
         let least = [delivered, goodput, capacity.bps].into_iter().flatten().fold(0.0, f64::max);
         if let Some(spread) = spread.filter(|&spread| spread >= least) {
@@ -424,12 +430,21 @@ impl Half {
                 method: Capacity::PACE,
                 lower_bps: Some(bps),
                 upper_bps: None,
+                ..capacity
             },
             (Some(bps), _) if goodput.is_some_and(|goodput| BELOW * bps < goodput) => Capacity {
                 bps: None,
                 method: "refused: below what was delivered",
                 lower_bps: goodput,
                 upper_bps: None,
+                ..capacity
+            },
+            (Some(bps), _) if comb || capacity.support.is_thin() => Capacity {
+                bps: None,
+                method: if comb { Capacity::COMB } else { "refused: hardly any gaps agree" },
+                lower_bps: Some(bps).filter(|_| comb).or(capacity.lower_bps.and(delivered)),
+                upper_bps: None,
+                ..capacity
             },
             _ => capacity,
         }

@@ -14,8 +14,8 @@ pub struct Pattern {
     high: u32,
     lost_flights: Moments,
     flights: Moments,
-    /// Slow start is over: its losses follow its growth, whatever causes them.
-    steady: bool,
+    /// The first byte sent after slow start: its losses follow its growth, whatever causes them.
+    steady_from: Option<u64>,
 }
 
 /// What a pattern shows; compare with losses drawn independently for each segment.
@@ -42,11 +42,14 @@ pub struct Shape {
 }
 
 impl Pattern {
-    /// New data was sent at this relative flight; `repairing` while a loss is repaired.
+    /// New data from byte `start` on was sent at this relative flight; `repairing` while a loss is
+    /// repaired.
     #[inline]
-    pub fn sent(&mut self, flight: u16, repairing: bool) {
-        self.steady |= !repairing;
-        if self.steady {
+    pub fn sent(&mut self, start: u64, flight: u16, repairing: bool) {
+        if self.steady_from.is_none() && !repairing {
+            self.steady_from = Some(start);
+        }
+        if self.steady_from.is_some() {
             self.flights.add(f64::from(flight));
         }
     }
@@ -55,7 +58,7 @@ impl Pattern {
     /// `first` tells whether it begins an episode, `high` whether the round-trip time before it was
     /// above the mean. Segments have `mss` bytes.
     pub fn lost(&mut self, start: u64, flight: u16, (first, high): (bool, bool), mss: u32) {
-        if !self.steady {
+        if self.steady_from.is_none_or(|from| start < from) {
             return;
         }
         if first {
@@ -129,8 +132,8 @@ mod tests {
         let (mut random, mut clustered) = (Pattern::default(), Pattern::default());
         for segment in 0..40_000u64 {
             let flight = 10 + (segment % 200) as u16 / 10;
-            random.sent(flight, false);
-            clustered.sent(flight, false);
+            random.sent(segment * 1_000, flight, false);
+            clustered.sent(segment * 1_000, flight, false);
             if draw() < 0.02 {
                 random.lost(segment * 1_000, flight, (true, segment % 2 == 0), 1_000);
             }
@@ -152,5 +155,15 @@ mod tests {
         let shape = clustered.shape().expect("many");
         assert!(shape.rhythm.expect("episodes") < 0.1, "{shape:?}");
         assert!(shape.variation > 1.5 && shape.clustering > 3.0 && shape.flight > 1.3, "{shape:?}");
+    }
+
+    #[test]
+    fn losses_of_slow_start_do_not_count() {
+        let mut pattern = Pattern::default();
+        (0..100u64).for_each(|segment| pattern.sent(segment * 1_000, 10, segment < 50));
+        (0..50u64).for_each(|segment| pattern.lost(segment * 1_000, 20, (true, true), 1_000));
+        assert_eq!(pattern.shape(), None);
+        (0..11u64).for_each(|n| pattern.lost(50_000 + n * 4_000, 10, (true, true), 1_000));
+        assert_eq!(pattern.shape().map(|shape| shape.losses), Some(10));
     }
 }

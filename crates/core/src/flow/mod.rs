@@ -13,6 +13,7 @@ pub mod clock;
 pub mod delay;
 pub mod delivery;
 pub mod duplicate;
+mod echoes;
 pub mod entry;
 pub mod gaps;
 pub mod half;
@@ -174,10 +175,14 @@ impl Flow {
             let silent = last.map_or(Nanos::MAX, |last| entry.ts.since(last));
             // An acknowledgement goes out at once; data may have had to be written first.
             let waited = if entry.payload_len > 0 { silent } else { Nanos(0) };
-            if entry.has(flags::ACK)
-                && let Some(tau) = self.taus[side].came_back(entry.ts, entry.tsecr, waited)
-                && entry.payload_len > 0
+            self.halves[1 - side].answered(entry);
+            if !entry.has(flags::ACK) {
+                return;
+            }
+            let tau = self.taus[side].came_back(entry.ts, entry.tsecr, waited);
+            if entry.payload_len > 0
                 && plan.refined
+                && let Some(tau) = self.halves[side].echoed(entry, tau)
                 && let Some(receiver) = self.taus[1 - side].recent()
             {
                 self.halves[side].echo(entry.ts, tau, tau + receiver);
@@ -214,7 +219,7 @@ impl Flow {
                 let prompt = acked.bytes >= 2 * u64::from(half.mss.value())
                     || acked.next_sent.is_some_and(|sent| entry.ts.since(sent) >= receiver);
                 let farther = receiver.0 * 2 >= sender_least.0;
-                half.round_trip(tau + sender, farther && prompt && plan.refined);
+                half.round_trip(entry.ts, tau + sender, farther && prompt && plan.refined);
             }
         }
         acked

@@ -8,7 +8,7 @@ mod modes;
 mod pprate;
 mod spread;
 
-pub use pprate::{Estimate, Refusal, pprate};
+pub use pprate::{Estimate, Refusal, Support, pprate};
 
 use crate::units::Nanos;
 use spread::Spread;
@@ -42,11 +42,22 @@ pub struct Capacity {
     pub lower_bps: Option<f64>,
     /// Upper bound.
     pub upper_bps: Option<f64>,
+    /// How well the pairs agree on the estimate.
+    pub support: Support,
 }
 
 impl Capacity {
     /// The rate was refused since it is that of whoever paces the packets.
     pub const PACE: &'static str = "refused: the pace of the packets, and no queue at it";
+
+    /// The rate was refused since others' packets lie in between, so that the link carries more.
+    pub const COMB: &'static str = "refused: one of several rates, and many gaps are shorter";
+
+    /// Whether the gaps between packets differ by whole packets of others: the link is not the
+    /// half's alone.
+    pub fn is_shared(&self) -> bool {
+        self.support.is_comb()
+    }
 
     /// Whether the packets come evenly, at the rate at which they are delivered, and no queue shows
     /// that a link makes them.
@@ -169,21 +180,19 @@ impl Collector {
         self.estimate();
         let resolvable =
             (!self.nanoseconds).then(|| 1500.0 * 8.0 * 1e9 / (RESOLVABLE * 1000) as f64);
-        let refused =
-            |method| Capacity { method, lower_bps: delivered_bps, upper_bps: None, bps: None };
+        let refused = |method| Capacity { method, lower_bps: delivered_bps, ..Capacity::default() };
         if self.candidates > 0 && self.unresolved * 2 > self.candidates {
             return Capacity { lower_bps: resolvable, ..refused("refused: timestamp resolution") };
         }
-        let found: Vec<&Estimate> = self.estimates.iter().flatten().collect();
-        let Some(last) = found.last() else {
+        let mut found: Vec<&Estimate> = self.estimates.iter().flatten().collect();
+        let Some(&last) = found.last() else {
             return match self.estimates.last() {
                 Some(Err(refusal)) => refused(refusal.name()),
                 _ => refused("refused: fewer than 300 samples"),
             };
         };
-        let mut rates: Vec<f64> = found.iter().map(|estimate| estimate.bps).collect();
-        rates.sort_by(f64::total_cmp);
-        let median = rates[rates.len() / 2];
+        found.sort_by(|a, b| a.bps.total_cmp(&b.bps));
+        let Estimate { bps: median, support, .. } = *found[found.len() / 2];
         Capacity {
             bps: Some(median),
             method: match (self.stream, last.phase) {
@@ -198,6 +207,7 @@ impl Collector {
                 .reduce(f64::max)
                 .map(|lower| lower.min(median)),
             upper_bps: last.upper_bps,
+            support,
         }
     }
 }

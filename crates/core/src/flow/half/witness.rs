@@ -25,7 +25,7 @@ impl Half {
         let repairing = self.ledger.recovery_point().is_some();
         let ended = known.and_then(|known| self.rounds.sent(entry.ts, known.una, next, repairing));
         let (floor, mss) = (self.rtt.min, self.mss.value());
-        let newest = self.rtt_lately();
+        let newest = self.rtt_before(filed);
         self.trace(entry, filed, start, flight_before);
         self.emptied = small || entry.has(flags::PSH);
         let signs = self.stretch_mut().late().sums.signs_mut();
@@ -49,11 +49,9 @@ impl Half {
         if self.history.is_none() && !filed.loss_event {
             return;
         }
-        let lately = self.rtt_lately();
+        let lately = self.rtt_before(filed);
         let queued = lately.zip(self.rtt.min).is_some_and(|(rtt, floor)| is_queued(rtt, floor));
-        // Where the lost copy never came by, what comes at its repair says nothing of that time.
-        let high = filed.seen_bytes > 0
-            && lately.zip(self.queue_mean).is_some_and(|(rtt, mean)| rtt > mean);
+        let high = lately.zip(self.queue_mean).is_some_and(|(rtt, mean)| rtt > mean);
         let repairing = self.ledger.recovery_point().is_some();
         let history = match &mut self.history {
             Some(history) => history,
@@ -68,7 +66,7 @@ impl Half {
             history.bursts.lost(filed, excess);
         }
         if new {
-            history.pattern.sent(flight, repairing);
+            history.pattern.sent(start, flight, repairing);
         }
         if let Some(lost) = filed.lost_at {
             history.trace.lost(lost, filed.seen_bytes, queued);
@@ -108,17 +106,26 @@ impl Half {
         }
     }
 
+    /// Round-trip time before what `filed` repairs was lost. What never came was missed a round
+    /// trip before it is sent again, and by then the sender has paused and the queue is gone.
+    fn rtt_before(&self, filed: &Filed) -> Option<Nanos> {
+        let unseen = filed.lost_at.is_some() && filed.seen_bytes == 0;
+        let at_gap = self.echoes.as_ref().filter(|_| unseen).and_then(|echoes| echoes.at_gap);
+        at_gap.or_else(|| self.rtt_lately())
+    }
+
     /// The policer that the losses so far show.
     pub fn policer(&mut self) -> Option<Policer> {
         let rtt = self.rtt.srtt?;
         self.history.as_mut()?.trace.verdict(rtt)
     }
 
-    /// A round-trip sample: the receiver's delay, and the sender's as known now. `queues` tells
+    /// A round-trip sample: the receiver's delay, and the sender's as known `now`. `queues` tells
     /// whether the delay that was measured holds the queue of the path, as far as that is known:
     /// whether the receiver is the farther end.
     #[inline(always)]
-    pub fn round_trip(&mut self, rtt: Nanos, queues: bool) {
+    pub fn round_trip(&mut self, now: Nanos, rtt: Nanos, queues: bool) {
+        let rtt = self.echoes.as_ref().map_or(rtt, |echoes| echoes.raise(now, rtt));
         self.rtt.sample(rtt);
         if let Some(stretch) = &mut self.stretch {
             let sums = &mut stretch.late().sums;
@@ -130,15 +137,48 @@ impl Half {
         }
     }
 
+    /// A segment of the other side, with timestamps, passed towards the sender.
+    #[inline]
+    pub fn answered(&mut self, entry: &Entry) {
+        if let Some(echoes) = &mut self.echoes {
+            echoes.passed(entry.ts, entry.tsval, self.rtt.srtt.unwrap_or_default());
+        }
+    }
+
+    /// The delay of the sender that a data segment shows by its echo: of those that are awaited
+    /// near the receiver, or else `tau`.
+    #[inline]
+    pub fn echoed(&mut self, entry: &Entry, tau: Option<Nanos>) -> Option<Nanos> {
+        match &mut self.echoes {
+            Some(echoes) => echoes.came_back(entry.ts, entry.tsecr),
+            None => tau,
+        }
+    }
+
+    /// A segment came that leaves a gap behind it.
+    #[cold]
+    pub(super) fn note_gap(&mut self) {
+        let lately = self.rtt_lately();
+        if let Some(echoes) = &mut self.echoes {
+            echoes.at_gap = lately;
+        }
+    }
+
     /// A data segment echoes an acknowledgement that passed `tau` ago, which makes a round-trip
     /// time of `rtt`: near the receiver it is this that shows the queue. The sender may have waited
     /// for data, but no longer than since it last sent some.
     pub fn echo(&mut self, ts: Nanos, tau: Nanos, rtt: Nanos) {
         let Some(last) = self.totals.last_data else { return };
         let waited = ts.since(last);
-        if tau.0 * 2 > rtt.0 && waited.0 * 4 < tau.0 {
-            let rtt = self.without_waiting(rtt, waited);
-            self.echoed = Some(rtt);
+        if tau.0 * 2 <= rtt.0 {
+            return;
+        }
+        let before = self.echoes.get_or_insert_default().lately.map(|(_, lately)| lately);
+        if waited.0 * 4 < tau.0 {
+            let rtt = self.without_waiting(rtt, before, waited);
+            if let Some(echoes) = &mut self.echoes {
+                echoes.lately = Some((ts, rtt));
+            }
             self.queueing(rtt);
         }
     }
@@ -147,16 +187,17 @@ impl Half {
     /// segment that emptied its queue it may have, and all along if it never lost anything, so that
     /// the time is only known to lie between. Elsewhere pacing alone may hold it back, and the
     /// least of a few samples holds hardly any of that: the estimate falls at once and rises
-    /// slowly, as a queue does.
-    fn without_waiting(&self, rtt: Nanos, waited: Nanos) -> Nanos {
-        let before = self.echoed.unwrap_or(rtt);
+    /// slowly, as a queue does, but never below what waiting leaves: within a burst that is all.
+    fn without_waiting(&self, rtt: Nanos, before: Option<Nanos>, waited: Nanos) -> Nanos {
+        let least = rtt - waited;
         if self.history.is_none() {
-            return rtt - waited;
+            return least;
         }
-        if self.emptied {
-            return self.echoed.map_or(rtt - waited, |least| least.max(rtt - waited).min(rtt));
+        let Some(before) = before else { return if self.emptied { least } else { rtt } };
+        match self.emptied {
+            true => before.max(least).min(rtt),
+            false => rtt.min(Nanos(before.0 + (rtt.0 - before.0) / ECHO_RISE)).max(least),
         }
-        rtt.min(Nanos(before.0 + (rtt.0 - before.0) / ECHO_RISE))
     }
 
     pub(super) fn queueing(&mut self, rtt: Nanos) {

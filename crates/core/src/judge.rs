@@ -49,7 +49,8 @@ impl Judge<'_> {
     /// Judges the next interval, and says what to report of it if `rows` are wanted.
     pub fn interval(&mut self, interval: &Interval, rows: bool) -> Option<Verdict> {
         let refined = self.options.refined.then(|| {
-            let before = self.half.tally.as_ref().and_then(|tally| tally.before());
+            let tally = self.half.tally.as_ref();
+            let before = tally.and_then(|tally| Some((tally.before()?, tally.before_sure())));
             let case = self.case(&interval.sums, before);
             let length = interval.end.since(interval.start);
             let finding = diagnose(&case)
@@ -83,7 +84,7 @@ impl Judge<'_> {
             case.iter().for_each(|case| self.refine(&mut columns, case, finding.as_ref()));
             columns
         });
-        let before = finding.map(|finding| finding.cause);
+        let before = finding.map(|finding| (finding.cause, finding.confidence));
         let judged = match period_rows {
             true => periods.into_iter().map(|period| self.period(period, before)).collect(),
             false => Vec::new(),
@@ -91,7 +92,7 @@ impl Judge<'_> {
         Judged { whole, periods: judged, finding }
     }
 
-    fn period(&mut self, period: Period, before: Option<Cause>) -> (Period, Verdict) {
+    fn period(&mut self, period: Period, before: Option<Before>) -> (Period, Verdict) {
         let gaps = period.gaps.unpack();
         let mut columns = self.paper(period.kind, &period.sums, gaps.as_ref());
         if self.options.refined {
@@ -115,7 +116,7 @@ impl Judge<'_> {
         Some(longest)
     }
 
-    fn case(&mut self, sums: &Sums, before: Option<Cause>) -> Case {
+    fn case(&mut self, sums: &Sums, before: Option<Before>) -> Case {
         let half = &mut *self.half;
         let missed = half.totals.missed_bytes as f64 / half.totals.unique_bytes.max(1) as f64;
         let context = Context {
@@ -134,7 +135,10 @@ impl Judge<'_> {
             inferred_rwnd: half.inferred_rwnd(),
         };
         let facts = Facts::of(sums, &context);
-        Case { facts, context, policer: half.policer(), losses: half.loss_shape(), before }
+        let (policer, losses, density) = (half.policer(), half.loss_shape(), half.density());
+        let before_sure = before.map(|(_, sure)| sure).unwrap_or_default();
+        let before = before.map(|(cause, _)| cause);
+        Case { facts, context, policer, losses, density, before, before_sure }
     }
 
     fn refine(&self, columns: &mut Verdict, case: &Case, finding: Option<&Finding>) {
@@ -240,6 +244,9 @@ impl Judge<'_> {
         }
     }
 }
+
+/// What a stretch before was limited by, and how sure that was.
+type Before = (Cause, Confidence);
 
 /// The word in the column `limitation`.
 fn limitation(finding: &Finding) -> &'static str {

@@ -38,7 +38,7 @@ fn of_cause(case: &Case, cause: Cause, finding: &Finding) -> String {
         | Cause::UnsharedLoss
         | Cause::SharedLoss
         | Cause::SharedQueue
-        | Cause::SharedEcn => bottleneck(case),
+        | Cause::SharedEcn => bottleneck(case, cause),
         Cause::Policer => policer(case),
         Cause::RandomLoss => random_loss(case),
         Cause::SlowStart | Cause::CongestionAvoidance => growth(case, cause),
@@ -143,7 +143,7 @@ fn flat_for(case: &Case) -> String {
     )
 }
 
-fn bottleneck(case: &Case) -> Vec<String> {
+fn bottleneck(case: &Case, cause: Cause) -> Vec<String> {
     let facts = &case.facts;
     let marks = match facts.marks {
         0 => String::new(),
@@ -167,7 +167,11 @@ fn bottleneck(case: &Case) -> Vec<String> {
         },
         _ => String::new(),
     };
-    vec![queue(case), share, marks, losses(case)]
+    let density = match cause {
+        Cause::UnsharedLoss if facts.losses > 0 => density(case),
+        _ => String::new(),
+    };
+    vec![queue(case), share, marks, losses(case), density]
 }
 
 fn policer(case: &Case) -> Vec<String> {
@@ -187,7 +191,7 @@ fn policer(case: &Case) -> Vec<String> {
         ),
         _ => format!("{} of the bytes were lost", percent(facts.loss_ratio)),
     };
-    vec![fit, rhythm(case), format!("{}: drops without a queue", inflation(case))]
+    vec![fit, rhythm(case), density(case), format!("{}: drops without a queue", inflation(case))]
 }
 
 fn random_loss(case: &Case) -> Vec<String> {
@@ -201,7 +205,18 @@ fn random_loss(case: &Case) -> Vec<String> {
         ),
         None => losses(case),
     };
-    vec![pattern, rhythm(case), inflation(case)]
+    vec![pattern, rhythm(case), density(case), inflation(case)]
+}
+
+/// Where the losses rank by what was sent just before them.
+fn density(case: &Case) -> String {
+    match case.density {
+        Some(density) => format!(
+            "what was sent just before ranks at {} on average (50 % is chance)",
+            percent(density.rank)
+        ),
+        None => String::new(),
+    }
 }
 
 /// How regular the loss episodes come.

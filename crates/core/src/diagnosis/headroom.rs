@@ -140,7 +140,7 @@ mod tests {
             capacity_bps,
             ..Context::default()
         };
-        Case { facts, context, policer: None, losses: None, before: None }
+        Case { facts, context, ..Case::default() }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod application;
 pub mod cause;
+mod density;
 pub mod evidence;
 pub mod facts;
 pub mod headroom;
@@ -21,11 +22,12 @@ pub use cause::{Cause, Confidence};
 pub use facts::{Context, Facts};
 pub use network::loss_cause;
 
+use crate::flow::burst::Density;
 use crate::flow::losses::Shape;
 use crate::flow::policer::Policer;
 
 /// A stretch of a half to be judged.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Case {
     /// Its facts.
     pub facts: Facts,
@@ -35,8 +37,12 @@ pub struct Case {
     pub policer: Option<Policer>,
     /// How losses without a queue lie.
     pub losses: Option<Shape>,
+    /// Whether its losses meet the ends of dense bursts.
+    pub density: Option<Density>,
     /// What the stretch before was found to be limited by.
     pub before: Option<Cause>,
+    /// How sure that was when it was found.
+    pub before_sure: Confidence,
 }
 
 /// The answer for a stretch.
@@ -136,6 +142,10 @@ fn confirm(case: &Case, mut finding: Finding) -> Finding {
     let (facts, context) = (&case.facts, &case.context);
     let blind = context.position.is_none() || context.missed > threshold::MISSED;
     if blind {
+        finding.confidence = finding.confidence.less();
+    }
+    // A queue holds acknowledgements back as pacing does segments.
+    if finding.cause == Cause::ApplicationPaced && facts.is_queued() {
         finding.confidence = finding.confidence.less();
     }
     if finding.cause.is_of_network() && facts.rounds < threshold::SHAPED_ROUNDS {

@@ -1,6 +1,6 @@
 //! The network's time: a full link, a policer, losses, a window of the sender, or TCP on its way.
 
-use super::{Case, Cause, Confidence, Facts, receiver, threshold};
+use super::{Case, Cause, Confidence, Facts, density, receiver, threshold};
 use crate::flow::losses::Shape;
 
 /// What it was spent on.
@@ -77,6 +77,11 @@ fn bottleneck(case: &Case) -> (Cause, Confidence) {
     if facts.marks > 0 {
         return (Cause::SharedEcn, confidence);
     }
+    if facts.losses > 0 && density::is_spared_by_queue(case) {
+        return losses(case);
+    }
+    let doubtful = density::is_queue_doubtful(case);
+    let confidence = if doubtful { confidence.less() } else { confidence };
     (if facts.losses > 0 { Cause::SharedLoss } else { Cause::SharedQueue }, confidence)
 }
 
@@ -97,6 +102,10 @@ fn is_alone(case: &Case) -> bool {
     // A rate that swings while the queue stands is the link's own.
     let swings = varying.is_some() && facts.queued >= threshold::STANDING;
     let swings = swings && used.is_some_and(|used| used >= threshold::REACHING);
+    let loaded = |used: Option<f64>| used.is_some_and(|used| used >= threshold::LOADED);
+    if unmarked && density::overflows(case) && (loaded(used) || loaded(facts.load)) {
+        return true;
+    }
     if swings || reached.is_some_and(|reached| reached >= threshold::REACHED) {
         return true;
     }
@@ -128,36 +137,42 @@ fn losses(case: &Case) -> (Cause, Confidence) {
     if facts.genuine < threshold::GENUINE {
         return (Cause::Recovery, Confidence::Medium);
     }
-    if let Some(before) = case.before.filter(|before| facts.losses == 0 && goes_on(*before)) {
-        return (before, Confidence::Medium);
+    if let Some(before) = going_on(case).filter(|_| facts.losses == 0) {
+        return before;
     }
     if let Some(cause) = loss_cause(case) {
         return cause;
     }
     let heavy = threshold::LOSS_HEAVY..threshold::LOSS_ALL;
-    if heavy.contains(&facts.loss_ratio) {
+    // Nor would it with so much sent again and again.
+    let again = facts.loss_ratio >= threshold::LOSS_ALL && facts.losses > 2;
+    if heavy.contains(&facts.loss_ratio) || again {
         return (Cause::Policer, Confidence::Low);
     }
     if facts.recovery >= threshold::REPAIRING && facts.losses <= 2 {
         return (Cause::Recovery, Confidence::Medium);
     }
-    (Cause::RandomLoss, Confidence::Medium)
+    density::at_once(case).unwrap_or((Cause::RandomLoss, Confidence::Medium))
 }
 
 /// What losses without a queue come from, as far as enough of them were seen.
 pub fn loss_cause(case: &Case) -> Option<(Cause, Confidence)> {
-    let by_shape = case.losses.as_ref().map(|shape| of_shape(shape, &case.facts));
-    let chance = by_shape == Some((Cause::RandomLoss, Confidence::High));
+    let by_shape = || case.losses.as_ref().map(|shape| of_shape(shape, case));
+    let otherwise = density::cause(case).or_else(by_shape);
+    let chance = otherwise == Some((Cause::RandomLoss, Confidence::High));
     match case.policer {
         Some(fit) if fit.losses >= threshold::FIT_FEW || !chance => {
-            Some((Cause::Policer, Confidence::High))
+            let doubtful = density::is_queue(case);
+            let confidence = if doubtful { Confidence::Medium } else { Confidence::High };
+            Some((Cause::Policer, confidence))
         }
-        _ => by_shape,
+        _ => otherwise,
     }
 }
 
 /// The same by how they lie.
-fn of_shape(shape: &Shape, facts: &Facts) -> (Cause, Confidence) {
+fn of_shape(shape: &Shape, case: &Case) -> (Cause, Confidence) {
+    let facts = &case.facts;
     let tolerance = 1.0 / f64::from(shape.losses).sqrt();
     let half_used = facts.load.is_none_or(|load| load >= threshold::REACHING);
     let full = facts.load.is_some_and(|load| load >= threshold::UNSHARED_UTILISATION);
@@ -171,6 +186,8 @@ fn of_shape(shape: &Shape, facts: &Facts) -> (Cause, Confidence) {
     if stands {
         return (Cause::Policer, Confidence::Medium);
     }
+    let spread = threshold::LOSS_REGULAR - tolerance..threshold::LOSS_CLUSTERED + tolerance / 2.0;
+    let spread = spread.contains(&shape.variation);
     // A limit that growth meets again and again gives losses a rhythm.
     let flat = shape.flight < threshold::LOSS_FLIGHT + tolerance / 2.0;
     let chance = if flat { threshold::RHYTHM_CHANCE_FLAT } else { threshold::RHYTHM_CHANCE };
@@ -182,8 +199,9 @@ fn of_shape(shape: &Shape, facts: &Facts) -> (Cause, Confidence) {
             false => (Cause::Policer, Confidence::Medium),
         };
     }
-    let spread = threshold::LOSS_REGULAR - tolerance..threshold::LOSS_CLUSTERED + tolerance / 2.0;
-    let alone = flat && spread.contains(&shape.variation);
+    let alone = flat && spread;
+    // Nothing speaks against chance only where bursts had a chance to.
+    let sure = if density::is_chance(case) { Confidence::High } else { Confidence::Medium };
     // A channel with a bad state loses in tight bursts, whenever they come.
     let calm = match rhythmic {
         Some(_) => shape.flight < threshold::LOSS_FLIGHT + tolerance,
@@ -191,9 +209,9 @@ fn of_shape(shape: &Shape, facts: &Facts) -> (Cause, Confidence) {
     };
     match shape.ratio {
         few if few < threshold::BURSTS_RATIO && (alone || calm) => {
-            (Cause::RandomLoss, if alone { Confidence::High } else { Confidence::Medium })
+            (Cause::RandomLoss, if alone { sure } else { Confidence::Medium })
         }
-        some if some < threshold::LOSS_HEAVY && alone => (Cause::RandomLoss, Confidence::High),
+        some if some < threshold::LOSS_HEAVY && alone => (Cause::RandomLoss, sure),
         _ => (Cause::Policer, Confidence::Medium),
     }
 }
@@ -205,11 +223,12 @@ fn quiet(case: &Case) -> (Cause, Confidence) {
     // A link seen without a queue and far from full is full no longer.
     let left = case.before.is_some_and(Cause::is_bottleneck)
         && facts.raised.is_some_and(|raised| raised < threshold::RAISED)
-        && facts.load.is_some_and(|load| load < threshold::LOADED);
-    if let Some(before) = case.before.filter(|before| goes_on(*before) && !left)
+        && facts.load.is_some_and(|load| load < threshold::LOADED)
+        && !density::is_densest(case);
+    if let Some(before) = going_on(case).filter(|_| !left)
         && (loaded || facts.leaping < threshold::LEAPING)
     {
-        return (before, Confidence::Medium);
+        return before;
     }
     if facts.leaping >= threshold::LEAPING {
         return (Cause::SlowStart, Confidence::High);
@@ -305,6 +324,14 @@ pub fn goes_on(before: Cause) -> bool {
     before.is_bottleneck() || matches!(before, Cause::Policer | Cause::RandomLoss)
 }
 
+/// The same of the stretch before, as far as the bursts before its losses do not tell better.
+fn going_on(case: &Case) -> Option<(Cause, Confidence)> {
+    let before = case.before.filter(|before| goes_on(*before))?;
+    let alike = matches!(before, Cause::RandomLoss | Cause::Policer) && case.policer.is_none();
+    let told = density::cause(case).filter(|_| alike);
+    told.or(Some((before, case.before_sure.min(Confidence::Medium))))
+}
+
 /// The root of 12: a ramp over its standard deviation.
 const RAMP_DEVIATION: f64 = 3.464;
 
@@ -312,6 +339,7 @@ const RAMP_DEVIATION: f64 = 3.464;
 mod tests {
     use super::*;
     use crate::diagnosis::{Context, Facts};
+    use crate::flow::burst::Density;
 
     #[test]
     fn pushed_super_segments_that_all_end_full_are_no_empty_queue() {
@@ -353,7 +381,8 @@ mod tests {
         };
         let context =
             Context { rtt_min: Some(crate::units::Nanos(40_000_000)), ..Context::default() };
-        Case { facts, context, policer: None, losses: None, before: None }
+        let density = Some(Density { losses: 18, rank: 0.5, delay_rank: None });
+        Case { facts, context, density, ..Case::default() }
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub struct Tally {
     shares: Shares,
     total_s: f64,
     before: Option<Cause>,
+    sure: Confidence,
     pending: Option<Cause>,
 }
 
@@ -26,12 +27,18 @@ impl Tally {
         self.before
     }
 
+    /// How sure that was when it was found.
+    pub fn before_sure(&self) -> Confidence {
+        self.sure
+    }
+
     /// Takes the finding of the next stretch, of `span`, and gives the one to report: neighbours do
     /// not flap between causes of the network's time on thin evidence, so that another one than
-    /// before has to be sure, or to be found twice in a row.
+    /// before has to be sure, or to be found twice in a row, or to tell better of the same losses.
     pub fn settle(&mut self, finding: Finding, span: Nanos) -> Finding {
         let other = self.before.filter(|before| before.limitation() != finding.cause.limitation());
         let doubtful = finding.confidence != Confidence::High
+            && !self.revises(&finding)
             && finding.cause.is_of_network()
             && self.pending != Some(finding.cause);
         self.pending = Some(finding.cause);
@@ -40,11 +47,22 @@ impl Tally {
             Some(before) if doubtful && before.is_of_network() && !before.is_growth() => {
                 Finding { cause: before, confidence: Confidence::Low, ..finding }
             }
-            _ => finding,
+            _ => {
+                self.sure = finding.confidence;
+                finding
+            }
         };
         self.before = Some(settled.cause);
         self.add(&settled, span.as_secs_f64());
         settled
+    }
+
+    /// Whether a guess of what caused losses gives way to one that rests on more; chance is what
+    /// is left when nothing tells, and revises none.
+    fn revises(&self, finding: &Finding) -> bool {
+        let guessed = matches!(self.before, Some(Cause::Policer | Cause::RandomLoss));
+        let told = matches!(finding.cause, Cause::Policer | Cause::UnsharedLoss);
+        guessed && told && finding.confidence > self.sure
     }
 
     fn add(&mut self, finding: &Finding, span_s: f64) {
@@ -108,6 +126,17 @@ mod tests {
         assert_eq!(settle(Cause::RandomLoss, Confidence::Medium), Cause::RandomLoss);
         assert_eq!(settle(Cause::Policer, Confidence::High), Cause::Policer);
         assert_eq!(settle(Cause::ApplicationIdle, Confidence::Low), Cause::ApplicationIdle);
+    }
+
+    #[test]
+    fn a_guess_about_losses_gives_way_to_what_rests_on_more() {
+        let mut tally = Tally::default();
+        let second = Nanos::SECOND;
+        let mut settle = |cause, confidence| tally.settle(finding(cause, confidence), second).cause;
+        assert_eq!(settle(Cause::Policer, Confidence::Low), Cause::Policer);
+        assert_eq!(settle(Cause::Recovery, Confidence::Medium), Cause::Policer);
+        assert_eq!(settle(Cause::UnsharedLoss, Confidence::Medium), Cause::UnsharedLoss);
+        assert_eq!(settle(Cause::RandomLoss, Confidence::Medium), Cause::UnsharedLoss);
     }
 
     #[test]

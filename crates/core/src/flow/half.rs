@@ -5,6 +5,7 @@ mod time;
 mod witness;
 
 use super::Plan;
+use super::burst::Bursts;
 use super::capacity::{Capacity, Collector, Stream};
 use super::clock::Holder;
 use super::delay::{Rtt, Tau, is_near_sender};
@@ -86,6 +87,7 @@ pub struct Half {
 struct LossHistory {
     trace: Trace,
     pattern: Pattern,
+    bursts: Bursts,
 }
 
 /// Counts of a half from its begin to its end.
@@ -197,7 +199,13 @@ impl Half {
         }
         let known = self.view.at(entry);
         let relative_flight = if around.plan.refined { self.relative_flight(known) } else { 0 };
-        let path = Path { rtt: &self.rtt, window_closed: self.window_closed, relative_flight };
+        let bursts = self.history.as_ref().map(|history| history.bursts.codes(entry.ts));
+        let path = Path {
+            rtt: &self.rtt,
+            window_closed: self.window_closed,
+            relative_flight,
+            bursts: bursts.unwrap_or_default(),
+        };
         let repairing = self.ledger.recovery().is_some();
         let filed = self.ledger.data(start, end, frame, entry, &path);
         self.mss.learn(entry.payload_len);

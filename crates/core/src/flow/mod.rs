@@ -6,6 +6,7 @@
 //! and Merge), [`capacity`] (PPrate). Nothing here judges: that is done in [`crate::score`] and
 //! [`crate::verdict`], which read these facts.
 
+pub mod burst;
 pub mod capacity;
 pub mod class;
 pub mod clock;

@@ -1,6 +1,7 @@
 //! Signs for the diagnosis: queueing, rounds, how losses come about.
 
 use super::Half;
+use crate::flow::burst::Density;
 use crate::flow::entry::Entry;
 use crate::flow::ledger::{Filed, Kind};
 use crate::flow::losses::Shape;
@@ -58,13 +59,18 @@ impl Half {
             None => return,
         };
         history.trace.sent(entry.ts, entry.payload_len);
-        if filed.kind == Kind::New {
+        let (new, mss) = (filed.kind == Kind::New, self.mss.value());
+        history.bursts.sent(entry.ts, entry.payload_len, mss, new);
+        if filed.loss_event {
+            let excess = lately.zip(self.rtt.min).map(|(rtt, floor)| rtt - floor);
+            history.bursts.lost(filed, excess);
+        }
+        if new {
             history.pattern.sent(start, flight, repairing);
         }
         if let Some(lost) = filed.lost_at {
             history.trace.lost(lost, filed.seen_bytes, queued);
             if let Some(flight) = filed.lost_flight.filter(|_| !queued) {
-                let mss = self.mss.value();
                 history.pattern.lost(start, flight, (filed.loss_event, high), mss);
             }
         }
@@ -85,6 +91,11 @@ impl Half {
     /// How the losses lie that no queue explains.
     pub fn loss_shape(&self) -> Option<Shape> {
         self.history.as_ref()?.pattern.shape()
+    }
+
+    /// Whether the losses meet the ends of dense bursts.
+    pub fn density(&self) -> Option<Density> {
+        self.history.as_ref()?.bursts.density()
     }
 
     /// The lesser of the last two round-trip samples: one alone may be an accident.
@@ -197,6 +208,8 @@ impl Half {
         let floor = self.rtt.min.unwrap_or(rtt);
         self.queue_samples += 1;
         self.queue_raised += u32::from(is_raised(rtt, floor));
+        let lately = self.rtt_lately().unwrap_or(rtt);
+        self.history.iter_mut().for_each(|history| history.bursts.delayed(lately - floor));
         if let Some(stretch) = &mut self.stretch {
             stretch.late().sums.signs_mut().round_trip(rtt, floor);
         }

@@ -1,6 +1,7 @@
 //! The words of the ledger: what it is told, and what it answers.
 
 use super::rule::Rule;
+use crate::flow::burst::Codes;
 use crate::flow::delay::Rtt;
 use crate::units::Nanos;
 
@@ -73,6 +74,8 @@ pub struct Filed {
     /// Relative flight when the lost copy was sent; `None` where that was not seen, or where it
     /// was a retransmission itself.
     pub lost_flight: Option<u16>,
+    /// What had been sent just before it, as a code of [`crate::flow::burst`]; 0 where unknown.
+    pub lost_burst: Option<u8>,
     /// The frame that proves the kind: the earlier copy, or the segment that overtook this one.
     pub witness: Option<u64>,
 }
@@ -105,6 +108,8 @@ pub struct Path<'a> {
     pub window_closed: bool,
     /// Flight size before this segment against its mean, in 256ths.
     pub relative_flight: u16,
+    /// What had been sent just before this segment.
+    pub bursts: Codes,
 }
 
 impl Filed {
@@ -122,6 +127,7 @@ impl Filed {
             lost_at: None,
             seen_bytes: 0,
             lost_flight: None,
+            lost_burst: None,
             witness: None,
         }
     }

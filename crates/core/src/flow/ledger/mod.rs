@@ -65,6 +65,8 @@ struct Sent {
     ip_id: u16,
     /// Relative flight when it was sent first.
     flight: u16,
+    /// What had been sent just before it, see [`super::burst`].
+    burst: u8,
     sends: u8,
     sacked: bool,
     /// Never seen; `first`, `tsval`, `ip_id` and `frame` are those of the segment that opened it.
@@ -81,6 +83,7 @@ impl Sent {
         tsval: 0,
         ip_id: 0,
         flight: 0,
+        burst: 0,
         sends: 0,
         sacked: false,
         hole: false,
@@ -254,6 +257,7 @@ impl Ledger {
             tsval: entry.tsval,
             ip_id: entry.ip_id,
             flight: path.relative_flight,
+            burst: path.bursts.before,
             sends: 1,
             sacked: false,
             hole: false,
@@ -276,6 +280,7 @@ impl Ledger {
             tsval: entry.tsval,
             ip_id: entry.ip_id,
             flight: path.relative_flight,
+            burst: path.bursts.behind,
             sends: 0,
             sacked: false,
             hole: true,
@@ -313,7 +318,7 @@ impl Ledger {
         self.lowest = self.lowest.min(start);
         let (mut seen, mut missing) = (above - start - before, 0);
         let (mut witness, mut opener, mut highest) = (None, None, false);
-        let (mut previous_send, mut lost_flight) = (None, None);
+        let (mut previous_send, mut lost) = (None, None);
         for index in first..self.sent.len() {
             let sent = self.sent[index];
             if sent.start >= known_end {
@@ -327,7 +332,7 @@ impl Ledger {
                 seen += overlap;
                 witness.get_or_insert(sent.frame(frame));
                 previous_send.get_or_insert(sent.last());
-                lost_flight = lost_flight.or((sent.sends == 1).then_some(sent.flight));
+                lost = lost.or((sent.sends == 1).then_some(sent));
                 highest = sent.end() == self.next;
                 self.sent[index].again(entry);
             }
@@ -347,7 +352,7 @@ impl Ledger {
             }
             witness = Some(opener.frame(frame));
             previous_send = None;
-            lost_flight = Some(opener.flight);
+            lost = Some(opener);
         }
         let lost_at = previous_send.or(opener.map(|opener| opener.first));
         self.resent(start, end, frame, entry);
@@ -360,7 +365,8 @@ impl Ledger {
             rto_event: rule == Rule::Timer,
             lost_at,
             seen_bytes: seen,
-            lost_flight,
+            lost_flight: lost.map(|lost| lost.flight),
+            lost_burst: lost.map(|lost| lost.burst),
             witness,
             ..Filed::new(missing + fresh)
         }

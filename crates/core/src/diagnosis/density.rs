@@ -1,0 +1,158 @@
+//! What the density of the sends before losses tells: a limit that only dense bursts meet, or
+//! chance.
+
+use super::{Case, Cause, Confidence, threshold};
+use crate::flow::burst::Density;
+
+/// The limit of a few packets that dense bursts meet: a bucket, or a queue where the round-trip
+/// times before the losses are the longest. `None` where losses have nothing to do with bursts.
+pub fn cause(case: &Case) -> Option<(Cause, Confidence)> {
+    let density = case.density.filter(meets_bursts)?;
+    // A load near one says nothing here: what paces packets behind a policer is the policer.
+    if is_delayed(&density) {
+        return Some((Cause::UnsharedLoss, Confidence::Medium));
+    }
+    // Where no answer is seen, a full queue and an empty bucket look alike; queues are commoner.
+    match case.context.rtt_min {
+        None => Some((Cause::UnsharedLoss, Confidence::Low)),
+        Some(_) => Some((Cause::Policer, Confidence::Medium)),
+    }
+}
+
+/// Whether the half's own bursts alone overflow the link: where others fill it too, their packets
+/// are as often in the way.
+pub fn overflows(case: &Case) -> bool {
+    is_densest(case)
+        && case.density.is_some_and(|density| density.deviations() >= threshold::BEYOND_CHANCE)
+}
+
+/// Whether all losses so far, few or many, met the densest bursts.
+pub fn is_densest(case: &Case) -> bool {
+    case.density.is_some_and(|density| density.rank >= threshold::DENSEST)
+}
+
+/// Whether many losses came at round-trip times like all others: no queue lost them.
+pub fn is_spared_by_queue(case: &Case) -> bool {
+    case.density.is_some_and(|density| {
+        density.losses >= threshold::DELAYS_TOLD
+            && density.delay_rank.is_some_and(|rank| rank < threshold::UNDELAYED)
+    })
+}
+
+/// Whether it is doubtful that a queue lost them: what comes just before its losses waits longest.
+pub fn is_queue_doubtful(case: &Case) -> bool {
+    case.density.is_some_and(|density| {
+        density.losses >= threshold::DELAYS_TOLD
+            && density.delay_rank.is_some()
+            && !is_delayed(&density)
+    })
+}
+
+/// What drops much of a flight at once, which chance does not: a queue, if what came just before
+/// waited longest, or a bucket.
+pub fn at_once(case: &Case) -> Option<(Cause, Confidence)> {
+    let facts = &case.facts;
+    let lost = facts.loss_ratio * facts.packets as f64 / facts.losses.max(1) as f64;
+    let much =
+        lost >= threshold::LOST_AT_ONCE.max(threshold::LOST_OF_FLIGHT * facts.flight_segments);
+    let queue = case.density.is_some_and(|density| {
+        is_densest(case) && density.delay_rank.is_some_and(|rank| rank >= threshold::DELAYED_FEW)
+    });
+    match queue {
+        _ if !much => None,
+        true => Some((Cause::UnsharedLoss, Confidence::Medium)),
+        false => Some((Cause::Policer, Confidence::Low)),
+    }
+}
+
+/// Whether a queue is seen to fill up before the losses.
+pub fn is_queue(case: &Case) -> bool {
+    case.density.is_some_and(|density| meets_bursts(&density) && is_delayed(&density))
+}
+
+/// Whether the losses rank as chance has it, neither high nor low.
+pub fn is_chance(case: &Case) -> bool {
+    case.density.is_some_and(|density| {
+        density.losses >= threshold::LOSSES_MANY
+            && density.deviations().abs() < threshold::LIKE_CHANCE
+    })
+}
+
+fn meets_bursts(density: &Density) -> bool {
+    let deviations = density.deviations();
+    let few = density.rank >= threshold::DENSE && deviations >= threshold::HARDLY_CHANCE;
+    let many = density.rank >= threshold::DENSER && deviations >= threshold::BEYOND_CHANCE;
+    few || many
+}
+
+fn is_delayed(density: &Density) -> bool {
+    let many = density.losses >= threshold::DELAYS_TOLD;
+    let least = if many { threshold::DELAYED } else { threshold::DELAYED_FEW };
+    density.delay_rank.is_some_and(|rank| rank >= least)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::{Context, Facts};
+    use crate::units::Nanos;
+
+    fn case(losses: u32, rank: f64, delay_rank: Option<f64>) -> Case {
+        let context = Context { rtt_min: Some(Nanos::from_millis(100)), ..Context::default() };
+        let density = Some(Density { losses, rank, delay_rank });
+        let facts = Facts::default();
+        Case { facts, context, density, ..Case::default() }
+    }
+
+    #[test]
+    fn dense_bursts_meet_a_bucket_or_where_they_wait_a_queue() {
+        let bucket = cause(&case(20, 0.95, Some(0.5)));
+        assert_eq!(bucket, Some((Cause::Policer, Confidence::Medium)));
+        let queue = cause(&case(4, 0.99, Some(0.99)));
+        assert_eq!(queue, Some((Cause::UnsharedLoss, Confidence::Medium)));
+        let one_way = Case { context: Context::default(), ..case(4, 0.99, None) };
+        assert_eq!(cause(&one_way), Some((Cause::UnsharedLoss, Confidence::Low)));
+    }
+
+    #[test]
+    fn the_fewer_losses_the_higher_they_have_to_rank() {
+        assert_eq!(cause(&case(2, 0.95, None)), None, "one pair in a hundred does");
+        assert!(cause(&case(2, 0.99, None)).is_some());
+        assert_eq!(cause(&case(10, 0.70, None)), None);
+        assert!(cause(&case(60, 0.70, None)).is_some());
+        assert_eq!(cause(&case(2_000, 0.55, None)), None, "too little to be a limit");
+    }
+
+    #[test]
+    fn half_a_flight_is_not_lost_by_chance() {
+        let facts = |losses| Facts {
+            packets: 700,
+            flight_segments: 31.0,
+            losses,
+            loss_ratio: 0.02,
+            ..Facts::default()
+        };
+        let lost = |losses, density: Case| at_once(&Case { facts: facts(losses), ..density });
+        let bucket = lost(1, case(1, 0.99, Some(0.5)));
+        assert_eq!(bucket, Some((Cause::Policer, Confidence::Low)));
+        let queue = lost(1, case(1, 0.99, Some(0.99)));
+        assert_eq!(queue, Some((Cause::UnsharedLoss, Confidence::Medium)));
+        assert_eq!(lost(7, case(1, 0.99, Some(0.99))), None, "two at a time");
+    }
+
+    #[test]
+    fn chance_is_told_by_many_losses_of_any_rank() {
+        assert!(is_chance(&case(40, 0.48, None)));
+        assert!(!is_chance(&case(40, 0.62, None)) && !is_chance(&case(9, 0.48, None)));
+        assert!(!is_chance(&case(40, 0.30, None)), "as behind a queue that others fill");
+    }
+
+    #[test]
+    fn a_queue_is_doubted_where_losses_do_not_wait() {
+        assert!(is_spared_by_queue(&case(8, 0.5, Some(0.4))));
+        assert!(!is_spared_by_queue(&case(3, 0.5, Some(0.4))), "too few to tell");
+        assert!(is_queue_doubtful(&case(8, 0.9, Some(0.8))));
+        assert!(!is_queue_doubtful(&case(8, 0.9, None)), "not seen from here");
+        assert!(overflows(&case(8, 0.98, None)) && !overflows(&case(8, 0.88, None)));
+    }
+}

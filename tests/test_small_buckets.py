@@ -1,0 +1,76 @@
+"""Buckets and queues of a few packets, and chance, on paths that are not among the scenarios."""
+
+import tomllib
+
+import pytest
+
+from accuracy import simulated
+from accuracy.scenario import Case
+
+SPEC = """
+title = "drops"
+seed = {seed}
+duration_s = 30
+[hosts.S]
+[hosts.D]
+[links.access]
+forward = [{{ rate.rate_bps = 1_000_000_000 }}, {{ delay.delay_ms = 1 }}]
+[links.wan]
+forward = [{drops}, {{ delay.delay_ms = {delay_ms} }}]
+backward = [{{ rate.rate_bps = 1_000_000_000 }}, {{ delay.delay_ms = {delay_ms} }}]
+[[flows]]
+from = "S"
+to = "D"
+path = ["access", "wan"]
+workload.bulk = {{}}
+tcp = {{ controller = "{controller}" }}
+[[expect]]
+from_s = 9
+limitation = "{limitation}"
+"""
+LINK = "{ rate = { rate_bps = 100_000_000, queue.drop_tail.limit_packets = 1000 } }"
+BUCKET = "{ policer = { rate_bps = RATE, burst_bytes = 8_000 } }, " + LINK
+QUEUE = "{ rate = { rate_bps = 10_000_000, queue.drop_tail.limit_bytes = 8_000 } }"
+CHANCE = "{ bernoulli.loss = LOSS }, " + LINK
+
+
+def answers(drops: str, limitation: str, rtt_ms: int, controller: str, tap: str) -> list[str]:
+    """What limits each interval of a run, by one of its captures."""
+    text = SPEC.format(
+        seed=rtt_ms, drops=drops, delay_ms=rtt_ms / 2 - 1, limitation=limitation,
+        controller=controller,
+    )  # fmt: skip
+    made = simulated.outcome(Case("drops", "scenarios", "", tomllib.loads(text)))
+    return [row.limitation or "" for row in made.intervals if row.tap == tap]
+
+
+def share(of: str, found: list[str]) -> float:
+    return found.count(of) / len(found)
+
+
+PATHS = [(40, "reno"), (100, "cubic"), (200, "cubic")]
+
+
+@pytest.mark.parametrize("rate_bps", [3_000_000, 10_000_000])
+@pytest.mark.parametrize(("rtt_ms", "controller"), PATHS)
+def test_a_bucket_of_five_packets_is_a_policer(rate_bps, rtt_ms, controller):
+    for tap in ("sender", "receiver"):
+        found = answers(BUCKET.replace("RATE", str(rate_bps)), "policer", rtt_ms, controller, tap)
+        assert share("policer", found) >= 0.75, (tap, found)
+
+
+@pytest.mark.parametrize(("rtt_ms", "controller"), PATHS)
+def test_a_queue_of_five_packets_is_a_full_link(rtt_ms, controller):
+    found = answers(QUEUE, "unshared_bottleneck", rtt_ms, controller, "sender")
+    # A queue so short loses seldom: the first losses may be anything's.
+    assert share("unshared_bottleneck", found[len(found) // 2 :]) == 1, found
+
+
+@pytest.mark.parametrize("loss", [0.005, 0.01, 0.03])
+@pytest.mark.parametrize(("rtt_ms", "controller"), PATHS)
+def test_chance_is_no_policer(loss, rtt_ms, controller):
+    for tap in ("sender", "receiver"):
+        drops = CHANCE.replace("LOSS", str(loss))
+        found = answers(drops, "random_loss", rtt_ms, controller, tap)
+        assert share("policer", found) == 0, (tap, found)
+        assert share("random_loss", found) >= 0.75, (tap, found)

@@ -93,7 +93,7 @@ mod tests {
                 flight: 1.0,
                 high: 0.5,
             };
-            is_paced(&Case { facts, context, policer: None, losses: Some(shape), before: None })
+            is_paced(&Case { facts, context, losses: Some(shape), ..Case::default() })
         };
         assert!(!paced(0.12, 0.12), "it loses an eighth and goes on");
         assert!(paced(0.001, 0.001), "a program that loses a segment now and then");

@@ -355,7 +355,7 @@ mod tests {
                 ..Facts::default()
             };
             let context = Context { own_pace, position: Some(0.0), ..Context::default() };
-            cause(&Case { facts, context, policer: None, losses: None, before: None }).0.name()
+            cause(&Case { facts, context, ..Case::default() }).0.name()
         };
         assert_eq!(
             named(0.04, 0.0, 0.0, true),

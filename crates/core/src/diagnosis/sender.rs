@@ -51,7 +51,7 @@ mod tests {
             ..Facts::default()
         };
         let context = Context { position: Some(0.0), ..Context::default() };
-        Case { facts, context, policer: None, losses: None, before: None }
+        Case { facts, context, ..Case::default() }
     }
 
     fn found(change: impl FnOnce(&mut Case)) -> (&'static str, Confidence) {

@@ -165,8 +165,11 @@ def _shares(
     shares: dict[str, float] = {}
     if not _is_paced(flow):
         shares["share_receiver_window"] = rwnd
-        # Room in the send buffer that the program waits for is not its silence; a capture cannot
-        # tell the two apart, and calls both nothing to send.
+    if not _is_paced(flow) and not _has_small_buffer(flow):
+        # Room in a growing send buffer that the program waits for is not its silence; a capture
+        # calls both nothing to send. Where the buffer is small and fixed nothing in the kernel
+        # tells them apart: nothing is unsent either way, and its clock of the send buffer stays
+        # at 0 (measured on Linux 6.18).
         # Less than a segment may be kept back by Nagle's algorithm: there was no more.
         dry = fmean(s["unsent_bytes"] < s["snd_mss"] for s in inside)
         shares["share_application"] = max(dry, sndbuf)
@@ -174,6 +177,10 @@ def _shares(
         # Behind the loss it is not seen when the sender entered recovery.
         shares["share_recovery"] = fmean(s["ca_state"] >= _RECOVERY for s in inside)
     return shares
+
+
+def _has_small_buffer(flow: Flow) -> bool:
+    return any("send_buffer_bytes" in tcp for tcp in flow.tcp)
 
 
 def _is_paced(flow: Flow) -> bool:

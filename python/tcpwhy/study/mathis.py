@@ -167,30 +167,25 @@ def mathis(
         for loss in losses:
             if missing := journal.lacks(place, loss, chosen, repeats):
                 told(f"{loss * 100:g} % loss, {place}, {seconds:g} s: {', '.join(missing)}")
-                journal.add(_transfers(place, missing, loss, seconds, repeats, seed, told))
+                text = scenario(place, missing, loss, seconds, repeats, seed)
+                made = [(controller, number) for controller in missing for number in range(repeats)]
+                rates = _rates(place, text, told)
+                journal.add(
+                    [
+                        Point(place, controller, loss, number, rate)
+                        for (controller, number), rate in zip(made, rates, strict=True)
+                    ]
+                )
             points += journal.points(place, loss, chosen, repeats)
     return Study(tuple(points), seconds)
 
 
-def _transfers(
-    place: str,
-    controllers: Sequence[str],
-    loss: float,
-    seconds: float,
-    repeats: int,
-    seed: int,
-    told: Callable[[str], None],
-) -> list[Point]:
-    """Make all repeats of these controllers at once, each over a link of its own."""
+def _rates(place: str, text: str, told: Callable[[str], None]) -> list[float]:
+    """Run a scenario, all its flows at once, each over a link of its own."""
     with tempfile.TemporaryDirectory(prefix="tcpwhy-mathis-") as folder:
         path = Path(folder) / f"{place}.toml"
-        path.write_text(scenario(place, controllers, loss, seconds, repeats, seed), "utf-8")
-        rates = _in_kernel(path, told) if place == "kernel" else _in_simulator(path)
-    names = [(controller, repeat) for controller in controllers for repeat in range(repeats)]
-    return [
-        Point(place, controller, loss, repeat, rate)
-        for (controller, repeat), rate in zip(names, rates, strict=True)
-    ]
+        path.write_text(text, "utf-8")
+        return _in_kernel(path, told) if place == "kernel" else _in_simulator(path)
 
 
 def scenario(

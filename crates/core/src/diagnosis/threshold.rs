@@ -2,7 +2,9 @@
 //!
 //! Those that name no source were chosen on the scenarios of the repository, on draws 1 and 2 of
 //! their variants and on the even-numbered captures of the policing study, between what the causes
-//! on either side of them gave there. What judges them are other captures and other draws.
+//! on either side of them gave there. What judges them are other captures and other draws. "On the
+//! kernel" means runs of the lab with other numbers than its scenarios have, and runs of those
+//! scenarios whose name has an even first byte of SHA-256.
 
 /// Share of the rounds with a queue throughout from which a link counts as full. A link kept busy
 /// without a standing queue (BBR) raises one round in eight (its gain cycle).

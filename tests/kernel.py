@@ -9,24 +9,10 @@ from pathlib import Path
 import pytest
 
 SCENARIOS = Path(__file__).parent / "lab"
-ATTEMPTS = 3
-"""A run on a busy machine is not the one that was meant, and says so itself."""
-
 needs_root = pytest.mark.skipif(
     os.geteuid() != 0 or not Path("/dev/net/tun").exists(),
     reason="the lab needs root and /dev/net/tun",
 )
-
-
-def attempt(work):
-    """Repeat what the machine was too busy for."""
-    for number in range(1, ATTEMPTS + 1):
-        try:
-            return work()
-        except AssertionError:
-            if number == ATTEMPTS:
-                raise
-    raise AssertionError
 
 
 def measure_in(network, *options, seconds="5s"):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from kernel import SCENARIOS as HERE
-from kernel import attempt, left_instances, needs_root
+from kernel import left_instances, needs_root
 
 from tcpwhy._core import TcpwhyError, UsageError
 from tcpwhy.lab import check, scenario, verify
@@ -53,36 +53,29 @@ def test_the_rate_is_exact(tmp_path, rate_bps):
 
 @needs_root
 def test_the_delay_is_that_of_the_links():
-    def measure():
-        one = load(HERE / "wide.toml")
-        with Network(one) as network:
-            network.hosts["D"].call("echo", local=(one.hosts["D"], 7))
-            times = network.hosts["S"].call(
-                "round_trips",
-                local=(one.hosts["S"], 8),
-                remote=(one.hosts["D"], 7),
-                count=100,
-                every_s=0.01,
-            )
-        added_ms = [t * 1e3 - 40.0 for t in times if t is not None]
-        assert len(added_ms) == 100
-        assert min(added_ms) >= 0
-        # Both ways together; the requirement is for one.
-        assert statistics.median(added_ms) / 2 < 0.5
-
-    attempt(measure)
+    one = load(HERE / "wide.toml")
+    with Network(one) as network:
+        network.hosts["D"].call("echo", local=(one.hosts["D"], 7))
+        times = network.hosts["S"].call(
+            "round_trips",
+            local=(one.hosts["S"], 8),
+            remote=(one.hosts["D"], 7),
+            count=100,
+            every_s=0.01,
+        )
+    added_ms = [t * 1e3 - 40.0 for t in times if t is not None]
+    assert len(added_ms) == 100
+    assert min(added_ms) >= 0
+    # Both ways together; the requirement is for one.
+    assert statistics.median(added_ms) / 2 < 0.5
 
 
 @needs_root
 def test_a_run_leaves_captures_samples_and_facts(tmp_path):
     one = load(HERE / "clamp.toml")
 
-    def go():
-        done = run(one, tmp_path / "clamp")
-        assert not done.problems
-        return done
-
-    done = attempt(go)
+    done = run(one, tmp_path / "clamp")
+    assert not done.problems
     checks = [item for expect in one.expect for item in verify.verify(done, expect)]
     assert all(item.holds for item in checks), [str(item) for item in checks]
     assert set(done.captures) == {"S", "D", "middle"}
@@ -104,12 +97,9 @@ def test_a_run_leaves_captures_samples_and_facts(tmp_path):
 def test_a_label_that_is_not_true_is_refused(tmp_path, tcpwhy):
     """A clamp that never binds: the path is narrower."""
 
-    def go():
-        done = tcpwhy("lab", "run", HERE / "false_label.toml", "-o", tmp_path, "--attempts", "1")
-        assert done.returncode == 1
-        assert "NOT cwnd is the clamp" in done.stderr
-
-    attempt(go)
+    done = tcpwhy("lab", "run", HERE / "false_label.toml", "-o", tmp_path, "--attempts", "1")
+    assert done.returncode == 1
+    assert "NOT cwnd is the clamp" in done.stderr
 
 
 @needs_root

@@ -5,7 +5,7 @@ import sys
 import time
 
 import pytest
-from kernel import SCENARIOS, attempt, measure_in, needs_root
+from kernel import SCENARIOS, measure_in, needs_root
 
 from tcpwhy.analysis import analyze
 from tcpwhy.lab.network import DEVICE, Network
@@ -49,15 +49,12 @@ CASES = {
 def test_measure_names_the_limit_that_was_made(case):
     name, options, words = CASES[case]
 
-    def go():
-        with Network(load(HERE / f"{name}.toml")) as network:
-            lines = measure_in(network, *options)
-        ends = [line for line in lines if line["kind"] == "end"]
-        assert ends
-        for end in ends:
-            assert end["word"] in words, end
-
-    attempt(go)
+    with Network(load(HERE / f"{name}.toml")) as network:
+        lines = measure_in(network, *options)
+    ends = [line for line in lines if line["kind"] == "end"]
+    assert ends
+    for end in ends:
+        assert end["word"] in words, end
 
 
 @needs_root
@@ -101,17 +98,14 @@ def test_a_remedy_gains_what_was_promised(tmp_path, remedy):
     text = (HERE / "wide.toml").read_text()
     path.write_text(text.replace("delay_ms = 19", "delay_ms = 49").replace("340", "2000"))
 
-    def go():
-        with Network(load(path)) as network:
-            options = ("--omit", "1s")
-            [limited] = ends(measure_in(network, *options, *before, seconds="4s"))
-            [remedied] = ends(measure_in(network, *options, *after, seconds="4s"))
-        assert limited["next_limitation"] == then
-        assert remedied["word"].startswith(then)
-        reached = remedied["moved_bytes"] * 8 / (remedied["seconds"] - 1)
-        assert limited["headroom_bps"] == pytest.approx(reached, rel=0.2)
-
-    attempt(go)
+    with Network(load(path)) as network:
+        options = ("--omit", "1s")
+        [limited] = ends(measure_in(network, *options, *before, seconds="4s"))
+        [remedied] = ends(measure_in(network, *options, *after, seconds="4s"))
+    assert limited["next_limitation"] == then
+    assert remedied["word"].startswith(then)
+    reached = remedied["moved_bytes"] * 8 / (remedied["seconds"] - 1)
+    assert limited["headroom_bps"] == pytest.approx(reached, rel=0.2)
 
 
 def ends(lines):
@@ -138,20 +132,17 @@ def test_the_passive_verdict_is_the_same(tool, tmp_path, case):
     name, options, _ = CASES[case]
     capture = tmp_path / "sender.pcap"
 
-    def go():
-        with Network(load(HERE / f"{name}.toml")) as network:
-            command = [tool("tcpdump"), "-i", DEVICE, "-s", "128", "-Z", "root", "-w", str(capture)]
-            network.hosts["S"].call("start", name="tcpdump", command=command, ready="listening on")
-            [active] = ends(measure_in(network, *options))
-            time.sleep(1.2)
-            network.hosts["S"].call("stop", name="tcpdump")
-        with analyze(capture).to_duckdb() as connection:
-            [passive] = connection.execute(
-                "SELECT limitation, cause, evidence FROM flows ORDER BY unique_bytes DESC LIMIT 1"
-            ).fetchall()
-        assert passive[0] == active["limitation"], (passive, active["word"], active["evidence"])
-
-    attempt(go)
+    with Network(load(HERE / f"{name}.toml")) as network:
+        command = [tool("tcpdump"), "-i", DEVICE, "-s", "128", "-Z", "root", "-w", str(capture)]
+        network.hosts["S"].call("start", name="tcpdump", command=command, ready="listening on")
+        [active] = ends(measure_in(network, *options))
+        time.sleep(1.2)
+        network.hosts["S"].call("stop", name="tcpdump")
+    with analyze(capture).to_duckdb() as connection:
+        [passive] = connection.execute(
+            "SELECT limitation, cause, evidence FROM flows ORDER BY unique_bytes DESC LIMIT 1"
+        ).fetchall()
+    assert passive[0] == active["limitation"], (passive, active["word"], active["evidence"])
 
 
 BYSTANDER = {
@@ -181,23 +172,20 @@ def test_a_bystander_names_the_limit_too(case):
     name, options, words = BYSTANDER[case]
     tcpwhy = [sys.executable, "-m", "tcpwhy"]
 
-    def go():
-        with Network(load(HERE / f"{name}.toml")) as network:
-            near, far = network.hosts["S"], network.scenario.hosts["D"]
-            server = [*tcpwhy, "measure", "-s", "--one-off"]
-            network.hosts["D"].call("start", name="server", command=server, ready="listening")
-            controller = [] if "-C" in options else ["-C", "cubic"]
-            test = [*tcpwhy, "measure", far, "-t", "30s", *controller, *options]
-            near.call("start", name="test", command=test)
-            time.sleep(3)
-            watch = [*tcpwhy, "sockets", "--interval", "3s", "--count", "1", "--format", "jsonl"]
-            said = near.call("run", command=watch)
-            assert near.call("running", name="test")
-        [row] = [row for row in map(json.loads, said.splitlines()) if row["out_bytes"] > 10_000]
-        assert row["dst"] == far
-        assert row["cause"] in words, row["evidence"]
-
-    attempt(go)
+    with Network(load(HERE / f"{name}.toml")) as network:
+        near, far = network.hosts["S"], network.scenario.hosts["D"]
+        server = [*tcpwhy, "measure", "-s", "--one-off"]
+        network.hosts["D"].call("start", name="server", command=server, ready="listening")
+        controller = [] if "-C" in options else ["-C", "cubic"]
+        test = [*tcpwhy, "measure", far, "-t", "30s", *controller, *options]
+        near.call("start", name="test", command=test)
+        time.sleep(3)
+        watch = [*tcpwhy, "sockets", "--interval", "3s", "--count", "1", "--format", "jsonl"]
+        said = near.call("run", command=watch)
+        assert near.call("running", name="test")
+    [row] = [row for row in map(json.loads, said.splitlines()) if row["out_bytes"] > 10_000]
+    assert row["dst"] == far
+    assert row["cause"] in words, row["evidence"]
 
 
 @needs_root

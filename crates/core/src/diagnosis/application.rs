@@ -1,6 +1,6 @@
 //! The application: silent, slow, or writing little at a time.
 
-use super::{Case, Cause, Confidence, network, threshold};
+use super::{Case, Cause, Confidence, loss, network, threshold};
 
 /// Whether a queue that is not seen may hold what seems to be missing: far from the sender, without
 /// timestamps, nothing tells how long an acknowledgement takes to bring the next segment.
@@ -41,7 +41,7 @@ pub fn is_paced(case: &Case) -> bool {
 /// Whether a policer takes what exceeds its rate: a controller that paces at the rate it finds
 /// (BBR) leaves room unused behind one, and no program would go on to lose so much.
 fn is_policed(case: &Case) -> bool {
-    let policer = network::loss_cause(case).is_some_and(|(cause, _)| cause == Cause::Policer);
+    let policer = loss::loss_cause(case).is_some_and(|(cause, _)| cause == Cause::Policer);
     policer && case.facts.loss_ratio >= threshold::STANDS_RATIO
 }
 

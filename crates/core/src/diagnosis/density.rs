@@ -13,9 +13,12 @@ pub fn cause(case: &Case) -> Option<(Cause, Confidence)> {
         return Some((Cause::UnsharedLoss, Confidence::Medium));
     }
     // Where no answer is seen, a full queue and an empty bucket look alike; queues are commoner.
-    match case.context.rtt_min {
-        None => Some((Cause::UnsharedLoss, Confidence::Low)),
-        Some(_) => Some((Cause::Policer, Confidence::Medium)),
+    match density.losses {
+        _ if case.context.rtt_min.is_none() => Some((Cause::UnsharedLoss, Confidence::Low)),
+        // A window is never larger than when chance ends its growth, so that one loss tells none.
+        few if few < threshold::DENSE_FEWEST => None,
+        some if some < threshold::LOSSES_TOLD => Some((Cause::Policer, Confidence::Low)),
+        _ => Some((Cause::Policer, Confidence::Medium)),
     }
 }
 
@@ -31,11 +34,25 @@ pub fn is_densest(case: &Case) -> bool {
     case.density.is_some_and(|density| density.rank >= threshold::DENSEST)
 }
 
-/// Whether many losses came at round-trip times like all others: no queue lost them.
+/// Whether losses came at round-trip times like all others: no queue lost them. Few have to rank so
+/// low that those of a queue would hardly do it by accident.
 pub fn is_spared_by_queue(case: &Case) -> bool {
     case.density.is_some_and(|density| {
-        density.losses >= threshold::DELAYS_TOLD
-            && density.delay_rank.is_some_and(|rank| rank < threshold::UNDELAYED)
+        let many = density.losses >= threshold::DELAYS_TOLD;
+        let accident = threshold::HARDLY_CHANCE / (12.0 * f64::from(density.losses)).sqrt();
+        let few = threshold::DELAYED - accident;
+        let most = if many { threshold::UNDELAYED } else { few };
+        density.delay_rank.is_some_and(|rank| rank < most)
+    })
+}
+
+/// Whether many losses, seen before they were lost, come after dense bursts more seldom than chance
+/// has it: no limit on what is sent does that.
+pub fn is_spared_by_bursts(case: &Case) -> bool {
+    case.density.is_some_and(|density| {
+        density.losses >= threshold::LOSSES_MANY
+            && density.delay_rank.is_some()
+            && density.deviations() <= -threshold::LIKE_CHANCE
     })
 }
 
@@ -58,9 +75,13 @@ pub fn at_once(case: &Case) -> Option<(Cause, Confidence)> {
     let queue = case.density.is_some_and(|density| {
         is_densest(case) && density.delay_rank.is_some_and(|rank| rank >= threshold::DELAYED_FEW)
     });
+    let loaded = facts.load.is_some_and(|load| load >= threshold::LOADED_AT_ONCE);
     match queue {
         _ if !much => None,
         true => Some((Cause::UnsharedLoss, Confidence::Medium)),
+        false if loaded || case.context.is_one_way() => {
+            Some((Cause::UnsharedLoss, Confidence::Low))
+        }
         false => Some((Cause::Policer, Confidence::Low)),
     }
 }
@@ -78,9 +99,24 @@ pub fn is_chance(case: &Case) -> bool {
     })
 }
 
+/// The same of any number, seen before they were lost: behind a policer bursts are what it let
+/// pass.
+pub fn is_like_chance(case: &Case) -> bool {
+    case.density.is_some_and(|density| {
+        density.delay_rank.is_some() && density.deviations().abs() < threshold::LIKE_CHANCE
+    })
+}
+
+/// The same of very many.
+pub fn is_chance_before_limit(case: &Case) -> bool {
+    is_like_chance(case) && case.density.is_some_and(|density| density.losses >= threshold::FIT_FEW)
+}
+
 fn meets_bursts(density: &Density) -> bool {
     let deviations = density.deviations();
-    let few = density.rank >= threshold::DENSE && deviations >= threshold::HARDLY_CHANCE;
+    let rare = deviations >= threshold::HARDLY_CHANCE
+        || density.chance_at_top() <= threshold::HARDLY_CHANCE_TAIL;
+    let few = density.rank >= threshold::DENSE && rare;
     let many = density.rank >= threshold::DENSER && deviations >= threshold::BEYOND_CHANCE;
     few || many
 }
@@ -116,8 +152,11 @@ mod tests {
 
     #[test]
     fn the_fewer_losses_the_higher_they_have_to_rank() {
-        assert_eq!(cause(&case(2, 0.95, None)), None, "one pair in a hundred does");
-        assert!(cause(&case(2, 0.99, None)).is_some());
+        assert_eq!(cause(&case(2, 0.92, None)), None, "one pair in eighty does");
+        let pair = cause(&case(2, 0.95, None));
+        assert_eq!(pair, Some((Cause::Policer, Confidence::Low)), "one in 200");
+        assert_eq!(cause(&case(1, 1.0, None)), None, "growth ends at its densest");
+        assert_eq!(cause(&case(1, 1.0, Some(0.99))).map(|told| told.0), Some(Cause::UnsharedLoss));
         assert_eq!(cause(&case(10, 0.70, None)), None);
         assert!(cause(&case(60, 0.70, None)).is_some());
         assert_eq!(cause(&case(2_000, 0.55, None)), None, "too little to be a limit");
@@ -138,6 +177,9 @@ mod tests {
         let queue = lost(1, case(1, 0.99, Some(0.99)));
         assert_eq!(queue, Some((Cause::UnsharedLoss, Confidence::Medium)));
         assert_eq!(lost(7, case(1, 0.99, Some(0.99))), None, "two at a time");
+        let loaded = Facts { load: Some(0.33), ..facts(1) };
+        let own = at_once(&Case { facts: loaded, ..case(1, 0.99, Some(0.5)) });
+        assert_eq!(own, Some((Cause::UnsharedLoss, Confidence::Low)), "a link near its own rate");
     }
 
     #[test]
@@ -150,7 +192,8 @@ mod tests {
     #[test]
     fn a_queue_is_doubted_where_losses_do_not_wait() {
         assert!(is_spared_by_queue(&case(8, 0.5, Some(0.4))));
-        assert!(!is_spared_by_queue(&case(3, 0.5, Some(0.4))), "too few to tell");
+        assert!(!is_spared_by_queue(&case(3, 0.5, Some(0.6))), "too few to tell");
+        assert!(is_spared_by_queue(&case(3, 0.5, Some(0.4))), "no queue by accident");
         assert!(is_queue_doubtful(&case(8, 0.9, Some(0.8))));
         assert!(!is_queue_doubtful(&case(8, 0.9, None)), "not seen from here");
         assert!(overflows(&case(8, 0.98, None)) && !overflows(&case(8, 0.88, None)));

@@ -10,6 +10,7 @@ mod density;
 pub mod evidence;
 pub mod facts;
 pub mod headroom;
+mod loss;
 mod network;
 mod receiver;
 pub mod remedy;
@@ -20,7 +21,7 @@ pub mod words;
 
 pub use cause::{Cause, Confidence};
 pub use facts::{Context, Facts};
-pub use network::loss_cause;
+pub use loss::loss_cause;
 
 use crate::flow::burst::Density;
 use crate::flow::losses::Shape;

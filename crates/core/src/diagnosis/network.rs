@@ -1,7 +1,6 @@
 //! The network's time: a full link, a policer, losses, a window of the sender, or TCP on its way.
 
-use super::{Case, Cause, Confidence, Facts, density, receiver, threshold};
-use crate::flow::losses::Shape;
+use super::{Case, Cause, Confidence, Facts, density, loss, receiver, threshold};
 
 /// What it was spent on.
 pub fn cause(case: &Case) -> (Cause, Confidence) {
@@ -16,6 +15,7 @@ pub fn cause(case: &Case) -> (Cause, Confidence) {
         && queued < threshold::QUEUE_HARDLY
         && facts.loss_ratio >= threshold::STANDS_RATIO;
     let lost_elsewhere = told && (dropped || facts.raised.unwrap_or(0.0) < threshold::RAISED);
+    let lost_elsewhere = lost_elsewhere || drains(facts);
     if leaps_freely(facts) {
         return (Cause::SlowStart, Confidence::Medium);
     }
@@ -37,7 +37,7 @@ pub fn cause(case: &Case) -> (Cause, Confidence) {
         return (Cause::UnsharedLoss, Confidence::Medium);
     }
     if facts.losses > 0 || facts.recovery >= threshold::REPAIRING {
-        return losses(case);
+        return loss::cause(case);
     }
     quiet(case)
 }
@@ -48,6 +48,16 @@ fn leaps_freely(facts: &Facts) -> bool {
     facts.leaping >= threshold::LEAPING
         && facts.losses + u64::from(facts.marks) == 0
         && facts.is_queued()
+        && facts.load.is_some_and(|load| load < threshold::REACHING)
+}
+
+/// Whether what queues are the half's own bursts, gone in every round on a link that is far from
+/// full, and losses come without them.
+fn drains(facts: &Facts) -> bool {
+    facts.losses_timed > 0
+        && facts.losses_queued.is_some_and(|queued| queued < threshold::QUEUE_FEW)
+        && facts.queued < threshold::QUEUED_ALWAYS
+        && facts.rounds >= threshold::FLAT_ROUNDS
         && facts.load.is_some_and(|load| load < threshold::REACHING)
 }
 
@@ -78,7 +88,7 @@ fn bottleneck(case: &Case) -> (Cause, Confidence) {
         return (Cause::SharedEcn, confidence);
     }
     if facts.losses > 0 && density::is_spared_by_queue(case) {
-        return losses(case);
+        return loss::cause(case);
     }
     let doubtful = density::is_queue_doubtful(case);
     let confidence = if doubtful { confidence.less() } else { confidence };
@@ -131,97 +141,14 @@ fn is_alone(case: &Case) -> bool {
     most.is_none() && steady
 }
 
-/// Losses without a queue.
-fn losses(case: &Case) -> (Cause, Confidence) {
-    let facts = &case.facts;
-    if facts.genuine < threshold::GENUINE {
-        return (Cause::Recovery, Confidence::Medium);
-    }
-    if let Some(before) = going_on(case).filter(|_| facts.losses == 0) {
-        return before;
-    }
-    if let Some(cause) = loss_cause(case) {
-        return cause;
-    }
-    let heavy = threshold::LOSS_HEAVY..threshold::LOSS_ALL;
-    // Nor would it with so much sent again and again.
-    let again = facts.loss_ratio >= threshold::LOSS_ALL && facts.losses > 2;
-    if heavy.contains(&facts.loss_ratio) || again {
-        return (Cause::Policer, Confidence::Low);
-    }
-    if facts.recovery >= threshold::REPAIRING && facts.losses <= 2 {
-        return (Cause::Recovery, Confidence::Medium);
-    }
-    density::at_once(case).unwrap_or((Cause::RandomLoss, Confidence::Medium))
-}
-
-/// What losses without a queue come from, as far as enough of them were seen.
-pub fn loss_cause(case: &Case) -> Option<(Cause, Confidence)> {
-    let by_shape = || case.losses.as_ref().map(|shape| of_shape(shape, case));
-    let otherwise = density::cause(case).or_else(by_shape);
-    let chance = otherwise == Some((Cause::RandomLoss, Confidence::High));
-    match case.policer {
-        Some(fit) if fit.losses >= threshold::FIT_FEW || !chance => {
-            let doubtful = density::is_queue(case);
-            let confidence = if doubtful { Confidence::Medium } else { Confidence::High };
-            Some((Cause::Policer, confidence))
-        }
-        _ => otherwise,
-    }
-}
-
-/// The same by how they lie.
-fn of_shape(shape: &Shape, case: &Case) -> (Cause, Confidence) {
-    let facts = &case.facts;
-    let tolerance = 1.0 / f64::from(shape.losses).sqrt();
-    let half_used = facts.load.is_none_or(|load| load >= threshold::REACHING);
-    let full = facts.load.is_some_and(|load| load >= threshold::UNSHARED_UTILISATION);
-    if shape.high >= threshold::LOSS_HIGH && shape.ratio < threshold::LOSS_HEAVY && half_used {
-        return (Cause::UnsharedLoss, Confidence::Medium);
-    }
-    // Random losses keep a sender that answers them small (Mathis et al. 1997): one that is not
-    // does not answer them, and then a link would queue what a policer drops.
-    let stands = facts.flight_mean_segments * shape.ratio.sqrt() >= threshold::STANDS
-        && shape.ratio >= threshold::STANDS_RATIO;
-    if stands {
-        return (Cause::Policer, Confidence::Medium);
-    }
-    let spread = threshold::LOSS_REGULAR - tolerance..threshold::LOSS_CLUSTERED + tolerance / 2.0;
-    let spread = spread.contains(&shape.variation);
-    // A limit that growth meets again and again gives losses a rhythm.
-    let flat = shape.flight < threshold::LOSS_FLIGHT + tolerance / 2.0;
-    let chance = if flat { threshold::RHYTHM_CHANCE_FLAT } else { threshold::RHYTHM_CHANCE };
-    let chance = chance / f64::from(shape.episodes.max(1)).sqrt();
-    let rhythmic = shape.rhythm.map(|rhythm| rhythm < threshold::RHYTHM - chance);
-    if rhythmic == Some(true) {
-        return match full && shape.ratio < threshold::BURSTS_RATIO {
-            true => (Cause::UnsharedLoss, Confidence::Medium),
-            false => (Cause::Policer, Confidence::Medium),
-        };
-    }
-    let alone = flat && spread;
-    // Nothing speaks against chance only where bursts had a chance to.
-    let sure = if density::is_chance(case) { Confidence::High } else { Confidence::Medium };
-    // A channel with a bad state loses in tight bursts, whenever they come.
-    let calm = match rhythmic {
-        Some(_) => shape.flight < threshold::LOSS_FLIGHT + tolerance,
-        None => shape.flight < threshold::BURSTS_FLIGHT,
-    };
-    match shape.ratio {
-        few if few < threshold::BURSTS_RATIO && (alone || calm) => {
-            (Cause::RandomLoss, if alone { sure } else { Confidence::Medium })
-        }
-        some if some < threshold::LOSS_HEAVY && alone => (Cause::RandomLoss, sure),
-        _ => (Cause::Policer, Confidence::Medium),
-    }
-}
-
 /// No queue, no loss: a window of the sender, or growth.
 fn quiet(case: &Case) -> (Cause, Confidence) {
     let facts = &case.facts;
     let loaded = facts.load.is_some_and(|load| load >= threshold::UNSHARED_UTILISATION);
-    // A link seen without a queue and far from full is full no longer.
+    // A link seen without a queue and far from full is full no longer; one that was guessed by
+    // what it lost at once never showed a queue.
     let left = case.before.is_some_and(Cause::is_bottleneck)
+        && case.before_sure > Confidence::Low
         && facts.raised.is_some_and(|raised| raised < threshold::RAISED)
         && facts.load.is_some_and(|load| load < threshold::LOADED)
         && !density::is_densest(case);
@@ -325,7 +252,7 @@ pub fn goes_on(before: Cause) -> bool {
 }
 
 /// The same of the stretch before, as far as the bursts before its losses do not tell better.
-fn going_on(case: &Case) -> Option<(Cause, Confidence)> {
+pub fn going_on(case: &Case) -> Option<(Cause, Confidence)> {
     let before = case.before.filter(|before| goes_on(*before))?;
     let alike = matches!(before, Cause::RandomLoss | Cause::Policer) && case.policer.is_none();
     let told = density::cause(case).filter(|_| alike);
@@ -383,30 +310,6 @@ mod tests {
             Context { rtt_min: Some(crate::units::Nanos(40_000_000)), ..Context::default() };
         let density = Some(Density { losses: 18, rank: 0.5, delay_rank: None });
         Case { facts, context, density, ..Case::default() }
-    }
-
-    #[test]
-    fn a_bucket_that_fits_few_losses_yields_to_chance_and_one_that_fits_many_does_not() {
-        let mut case = full();
-        case.losses = Some(Shape {
-            losses: 18,
-            ratio: 0.01,
-            variation: 1.0,
-            rhythm: Some(0.9),
-            episodes: 17,
-            clustering: 1.0,
-            flight: 1.0,
-            high: 0.5,
-        });
-        let fit = |losses| Some(crate::flow::policer::Policer { rate_bps: 1.4e6, losses });
-        for (policer, expected) in
-            [(None, Cause::RandomLoss), (fit(18), Cause::RandomLoss), (fit(40), Cause::Policer)]
-        {
-            case.policer = policer;
-            assert_eq!(loss_cause(&case), Some((expected, Confidence::High)));
-        }
-        (case.policer, case.losses.as_mut().expect("set").flight) = (fit(18), 1.6);
-        assert_eq!(loss_cause(&case), Some((Cause::Policer, Confidence::High)));
     }
 
     #[test]

@@ -80,6 +80,7 @@ impl Bursts {
     /// A loss episode begins; `excess` is the same just before it.
     pub fn lost(&mut self, filed: &Filed, excess: Option<Nanos>) {
         let Some(code) = filed.lost_burst.filter(|&code| code > 0) else { return };
+        let code = further(code, filed.lost_offset);
         if filed.seen_bytes > 0 {
             self.before.met(code);
             excess.into_iter().for_each(|excess| self.delays.met(delay_code(excess)));
@@ -100,6 +101,17 @@ impl Density {
     /// Standard deviations above chance: ranks of independent losses are uniform, of variance 1/12.
     pub fn deviations(&self) -> f64 {
         (self.rank - 0.5) * (12.0 * f64::from(self.losses)).sqrt()
+    }
+
+    /// Probability that independent losses rank as high or higher, where all are so near the top
+    /// that it is known exactly: the sum of uniform values is below x ≤ 1 with probability xⁿ/n!
+    /// (Irwin and Hall, 1927). One otherwise.
+    pub fn chance_at_top(&self) -> f64 {
+        let below = f64::from(self.losses) * (1.0 - self.rank);
+        if below > 1.0 {
+            return 1.0;
+        }
+        (1..=self.losses).map(|n| below / f64::from(n)).product()
     }
 }
 
@@ -159,8 +171,19 @@ fn remains(gap: Nanos) -> f32 {
 
 /// A value on a scale of eight steps an octave from `least` on; never 0.
 fn code(value: f32, least: f32) -> u8 {
-    let steps = ((value + least).to_bits() >> 20) - (least.to_bits() >> 20);
+    let steps = ((value + least).to_bits() >> STEP_SHIFT) - (least.to_bits() >> STEP_SHIFT);
     steps.min(CODES as u32 - 2) as u8 + 1
+}
+
+/// The code `bytes` further on in a super-packet than `code`, whose parts count one by one.
+fn further(code_before: u8, bytes: u32) -> u8 {
+    if bytes == 0 {
+        return code_before;
+    }
+    let step = (LEAST_BYTES.to_bits() >> STEP_SHIFT) + u32::from(code_before) - 1;
+    // The middle of the step, since where in it the value was is no longer known.
+    let middle = f32::from_bits((step << STEP_SHIFT) + (1 << (STEP_SHIFT - 1)));
+    code(middle - LEAST_BYTES + bytes as f32, LEAST_BYTES)
 }
 
 fn delay_code(excess: Nanos) -> u8 {
@@ -171,6 +194,8 @@ fn delay_code(excess: Nanos) -> u8 {
 /// closer, and the rounds of all but the shortest paths are farther apart. Ranks hardly depend on
 /// it: from 0.5 to 16 ms they stayed alike in simulations of small buckets, 0.5 to 30 Mbit/s.
 const MEMORY: Nanos = Nanos(2_000_000);
+/// Low bits of a value that a step leaves out: of 23 after the point it keeps three.
+const STEP_SHIFT: u32 = 20;
 /// Steps of a code: 24 octaves.
 const CODES: usize = 192;
 /// What one step from nothing is about an eighth of: a small segment, and a host's own delays.
@@ -225,6 +250,15 @@ mod tests {
     }
 
     #[test]
+    fn few_losses_at_the_top_are_rarer_than_the_normal_distribution_says() {
+        let chance = |losses, rank| Density { losses, rank, delay_rank: None }.chance_at_top();
+        assert!((chance(1, 0.99) - 0.01).abs() < 1e-12);
+        assert!((chance(2, 0.95) - 0.005).abs() < 1e-12);
+        assert!((chance(3, 0.8) - 0.6f64.powi(3) / 6.0).abs() < 1e-12);
+        assert_eq!(chance(3, 0.6), 1.0, "not near enough to tell");
+    }
+
+    #[test]
     fn a_super_packet_counts_as_the_segments_in_it() {
         let (mut whole, mut cut) = (Bursts::default(), Bursts::default());
         for round in 0..100 {
@@ -234,6 +268,28 @@ mod tests {
         }
         assert_eq!(whole.before.seen, cut.before.seen);
         assert_eq!(whole.codes(Nanos::SECOND).before, cut.codes(Nanos::SECOND).before);
+    }
+
+    #[test]
+    fn what_is_lost_of_a_super_packet_ranks_by_its_place_in_it() {
+        let ranked = |lost_offset: u32| {
+            let mut bursts = Bursts::default();
+            for round in 0..100 {
+                let ts = Nanos::from_millis(round * 50);
+                let codes = bursts.codes(ts);
+                bursts.sent(ts, 14_480, 1_448, true);
+                let lost_burst = Some(codes.before);
+                let filed = Filed { lost_burst, lost_offset, seen_bytes: 1_448, ..Filed::new(0) };
+                bursts.lost(&filed, None);
+            }
+            bursts.density().expect("losses").rank
+        };
+        assert!(ranked(0) < 0.1 && ranked(9 * 1_448) > 0.9);
+        assert!((ranked(5 * 1_448) - 0.5).abs() < 0.1, "{}", ranked(5 * 1_448));
+        for bytes in [0, 1_448, 14_480, 62_264] {
+            let (from_zero, whole) = (further(code(0.0, 256.0), bytes), code(bytes as f32, 256.0));
+            assert!(from_zero.abs_diff(whole) <= 1, "{bytes}: {from_zero} {whole}");
+        }
     }
 
     #[test]

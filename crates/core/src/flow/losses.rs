@@ -42,15 +42,17 @@ pub struct Shape {
 }
 
 impl Pattern {
-    /// New data from byte `start` on was sent at this relative flight; `repairing` while a loss is
-    /// repaired.
+    /// New data from byte `start` on was sent at this relative flight, in so many parts of so much
+    /// flight each (a super-packet has several); `repairing` while a loss is repaired.
     #[inline]
-    pub fn sent(&mut self, start: u64, flight: u16, repairing: bool) {
+    pub fn sent(&mut self, start: u64, flight: u16, (parts, each): (u16, u16), repairing: bool) {
         if self.steady_from.is_none() && !repairing {
             self.steady_from = Some(start);
         }
         if self.steady_from.is_some() {
-            self.flights.add(f64::from(flight));
+            for part in 0..parts {
+                self.flights.add(f64::from(flight) + f64::from(part) * f64::from(each));
+            }
         }
     }
 
@@ -84,6 +86,12 @@ impl Pattern {
         } else {
             self.last = Some(last);
         }
+    }
+
+    /// A segment was lost that a queue explains: what lies between the losses before and after it
+    /// is no gap.
+    pub fn interrupt(&mut self) {
+        (self.last, self.episode) = (None, None);
     }
 
     /// The shape; `None` with too few losses.
@@ -132,8 +140,8 @@ mod tests {
         let (mut random, mut clustered) = (Pattern::default(), Pattern::default());
         for segment in 0..40_000u64 {
             let flight = 10 + (segment % 200) as u16 / 10;
-            random.sent(segment * 1_000, flight, false);
-            clustered.sent(segment * 1_000, flight, false);
+            random.sent(segment * 1_000, flight, (1, 1), false);
+            clustered.sent(segment * 1_000, flight, (1, 1), false);
             if draw() < 0.02 {
                 random.lost(segment * 1_000, flight, (true, segment % 2 == 0), 1_000);
             }
@@ -160,10 +168,40 @@ mod tests {
     #[test]
     fn losses_of_slow_start_do_not_count() {
         let mut pattern = Pattern::default();
-        (0..100u64).for_each(|segment| pattern.sent(segment * 1_000, 10, segment < 50));
+        (0..100u64).for_each(|segment| pattern.sent(segment * 1_000, 10, (1, 1), segment < 50));
         (0..50u64).for_each(|segment| pattern.lost(segment * 1_000, 20, (true, true), 1_000));
         assert_eq!(pattern.shape(), None);
         (0..11u64).for_each(|n| pattern.lost(50_000 + n * 4_000, 10, (true, true), 1_000));
         assert_eq!(pattern.shape().map(|shape| shape.losses), Some(10));
+    }
+
+    #[test]
+    fn what_lies_between_losses_around_one_of_a_queue_is_no_gap() {
+        let mut pattern = Pattern::default();
+        for n in 0..200u64 {
+            pattern.sent(n * 1_000, 10, (1, 1), false);
+            match n {
+                100..150 if n % 10 == 0 => pattern.interrupt(),
+                _ if n % 4 == 0 => pattern.lost(n * 1_000, 10, (true, false), 1_000),
+                _ => {}
+            }
+        }
+        let shape = pattern.shape().expect("many");
+        assert!(shape.variation < 0.5 && (shape.ratio - 0.25).abs() < 0.03, "{shape:?}");
+    }
+
+    #[test]
+    fn a_super_packet_counts_as_its_parts() {
+        let (mut whole, mut cut) = (Pattern::default(), Pattern::default());
+        for n in 0..200u64 {
+            whole.sent(n * 4_000, 100, (4, 25), false);
+            (0..4).for_each(|part| cut.sent(n * 4_000, 100 + part * 25, (1, 25), false));
+            for pattern in [&mut whole, &mut cut] {
+                pattern.lost(n * 4_000, 150, (true, false), 1_000);
+            }
+        }
+        let flight = whole.shape().expect("many").flight;
+        assert_eq!(Some(flight), cut.shape().map(|shape| shape.flight));
+        assert!((flight - 150.0 / 137.5).abs() < 1e-9, "{flight}");
     }
 }

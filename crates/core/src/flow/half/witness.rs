@@ -65,12 +65,18 @@ impl Half {
             let excess = lately.zip(self.rtt.min).map(|(rtt, floor)| rtt - floor);
             history.bursts.lost(filed, excess);
         }
-        if new {
-            history.pattern.sent(start, flight, repairing);
+        if new && !queued {
+            let part = relative(mss as f32, self.flight_mean);
+            let parts = entry.payload_len.div_ceil(mss.max(1)).clamp(1, MOST_PARTS) as u16;
+            history.pattern.sent(start, flight, (parts, part), repairing);
         }
         if let Some(lost) = filed.lost_at {
             history.trace.lost(lost, filed.seen_bytes, queued);
-            if let Some(flight) = filed.lost_flight.filter(|_| !queued) {
+            if queued {
+                history.pattern.interrupt();
+            } else if let Some(flight) = filed.lost_flight {
+                let before = relative(filed.lost_offset as f32, self.flight_mean);
+                let flight = flight.saturating_add(before);
                 history.pattern.lost(start, flight, (filed.loss_event, high), mss);
             }
         }
@@ -85,7 +91,7 @@ impl Half {
         let begun = sent >= FLIGHT_MEMORY;
         let weight = if begun { 1.0 / FLIGHT_MEMORY as f32 } else { 1.0 / (sent + 1) as f32 };
         self.flight_mean += (flight - self.flight_mean) * weight;
-        (flight * 256.0 / self.flight_mean.max(1.0)) as u16
+        relative(flight, self.flight_mean)
     }
 
     /// How the losses lie that no queue explains.
@@ -216,6 +222,13 @@ impl Half {
     }
 }
 
+/// Bytes in 256ths of the mean flight.
+fn relative(bytes: f32, mean: f32) -> u16 {
+    (bytes * 256.0 / mean.max(1.0)) as u16
+}
+
+/// Segments of the largest super-packet (64 KiB of 1,448 bytes).
+const MOST_PARTS: u32 = 46;
 /// Samples over which the least echo rises to the others.
 const ECHO_RISE: i64 = 8;
 /// Segments over which flights are compared: a few rounds of most flows.

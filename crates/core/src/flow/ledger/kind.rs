@@ -76,6 +76,8 @@ pub struct Filed {
     pub lost_flight: Option<u16>,
     /// What had been sent just before it, as a code of [`crate::flow::burst`]; 0 where unknown.
     pub lost_burst: Option<u8>,
+    /// How many bytes of its super-packet lay before what was lost of it.
+    pub lost_offset: u32,
     /// The frame that proves the kind: the earlier copy, or the segment that overtook this one.
     pub witness: Option<u64>,
 }
@@ -128,6 +130,7 @@ impl Filed {
             seen_bytes: 0,
             lost_flight: None,
             lost_burst: None,
+            lost_offset: 0,
             witness: None,
         }
     }

@@ -367,6 +367,7 @@ impl Ledger {
             seen_bytes: seen,
             lost_flight: lost.map(|lost| lost.flight),
             lost_burst: lost.map(|lost| lost.burst),
+            lost_offset: lost.map_or(0, |lost| above.saturating_sub(lost.start) as u32),
             witness,
             ..Filed::new(missing + fresh)
         }

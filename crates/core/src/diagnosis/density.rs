@@ -9,7 +9,7 @@ use crate::flow::burst::Density;
 pub fn cause(case: &Case) -> Option<(Cause, Confidence)> {
     let density = case.density.filter(meets_bursts)?;
     // A load near one says nothing here: what paces packets behind a policer is the policer.
-    if is_delayed(&density) {
+    if is_delayed(&density, case) {
         return Some((Cause::UnsharedLoss, Confidence::Medium));
     }
     // Where no answer is seen, a full queue and an empty bucket look alike; queues are commoner.
@@ -61,7 +61,7 @@ pub fn is_queue_doubtful(case: &Case) -> bool {
     case.density.is_some_and(|density| {
         density.losses >= threshold::DELAYS_TOLD
             && density.delay_rank.is_some()
-            && !is_delayed(&density)
+            && !is_delayed(&density, case)
     })
 }
 
@@ -73,7 +73,8 @@ pub fn at_once(case: &Case) -> Option<(Cause, Confidence)> {
     let much =
         lost >= threshold::LOST_AT_ONCE.max(threshold::LOST_OF_FLIGHT * facts.flight_segments);
     let queue = case.density.is_some_and(|density| {
-        is_densest(case) && density.delay_rank.is_some_and(|rank| rank >= threshold::DELAYED_FEW)
+        let longest = density.delay_rank.is_some_and(|rank| rank >= threshold::DELAYED_FEW);
+        is_densest(case) && longest && waits(&density, case)
     });
     let loaded = facts.load.is_some_and(|load| load >= threshold::LOADED_AT_ONCE);
     match queue {
@@ -86,9 +87,14 @@ pub fn at_once(case: &Case) -> Option<(Cause, Confidence)> {
     }
 }
 
+/// Whether the losses are of a few episodes.
+pub fn has_few_episodes(case: &Case) -> bool {
+    case.density.is_some_and(|density| density.losses < threshold::LOSSES_MANY)
+}
+
 /// Whether a queue is seen to fill up before the losses.
 pub fn is_queue(case: &Case) -> bool {
-    case.density.is_some_and(|density| meets_bursts(&density) && is_delayed(&density))
+    case.density.is_some_and(|density| meets_bursts(&density) && is_delayed(&density, case))
 }
 
 /// Whether the losses rank as chance has it, neither high nor low.
@@ -121,10 +127,17 @@ fn meets_bursts(density: &Density) -> bool {
     few || many
 }
 
-fn is_delayed(density: &Density) -> bool {
+fn is_delayed(density: &Density, case: &Case) -> bool {
     let many = density.losses >= threshold::DELAYS_TOLD;
     let least = if many { threshold::DELAYED } else { threshold::DELAYED_FEW };
-    density.delay_rank.is_some_and(|rank| rank >= least)
+    density.delay_rank.is_some_and(|rank| rank >= least) && waits(density, case)
+}
+
+/// Whether what came just before the losses waited longer than hosts make it wait now and then: the
+/// longest of next to nothing shows no queue.
+fn waits(density: &Density, case: &Case) -> bool {
+    let near = case.context.rtt_min.map_or(i64::MAX, |rtt| rtt.0 / threshold::NEAR_DELAY);
+    density.delay.is_none_or(|delay| delay.0 >= threshold::HOST_DELAY_NS.min(near))
 }
 
 #[cfg(test)]
@@ -135,7 +148,7 @@ mod tests {
 
     fn case(losses: u32, rank: f64, delay_rank: Option<f64>) -> Case {
         let context = Context { rtt_min: Some(Nanos::from_millis(100)), ..Context::default() };
-        let density = Some(Density { losses, rank, delay_rank });
+        let density = Some(Density { losses, rank, delay_rank, delay: None });
         let facts = Facts::default();
         Case { facts, context, density, ..Case::default() }
     }
@@ -180,6 +193,19 @@ mod tests {
         let loaded = Facts { load: Some(0.33), ..facts(1) };
         let own = at_once(&Case { facts: loaded, ..case(1, 0.99, Some(0.5)) });
         assert_eq!(own, Some((Cause::UnsharedLoss, Confidence::Low)), "a link near its own rate");
+    }
+
+    #[test]
+    fn the_longest_of_next_to_nothing_is_no_queue() {
+        let told = |delay_us, rtt_us| {
+            let mut case = case(12, 0.9, Some(0.95));
+            case.context.rtt_min = Some(Nanos::from_micros(rtt_us));
+            case.density.as_mut().expect("set").delay = Some(Nanos::from_micros(delay_us));
+            cause(&case).expect("dense").0
+        };
+        assert_eq!(told(360, 100_000), Cause::Policer, "within what hosts do");
+        assert_eq!(told(5_200, 100_000), Cause::UnsharedLoss, "8 kB at 10 Mbit/s");
+        assert_eq!(told(100, 400), Cause::UnsharedLoss, "a quarter of the way");
     }
 
     #[test]

@@ -58,7 +58,9 @@ pub fn loss_cause(case: &Case) -> Option<(Cause, Confidence)> {
     let chance = otherwise == Some((Cause::RandomLoss, Confidence::High));
     match case.policer {
         Some(fit) if fit.losses >= threshold::FIT_FEW || !chance => {
-            let doubtful = density::is_queue(case);
+            // Losses of a few bursts lie on one line now and then.
+            let few = fit.losses < threshold::FIT_FEW && density::has_few_episodes(case);
+            let doubtful = density::is_queue(case) || few;
             let confidence = if doubtful { Confidence::Medium } else { Confidence::High };
             Some((Cause::Policer, confidence))
         }
@@ -102,8 +104,10 @@ fn of_shape(shape: &Shape, case: &Case) -> (Cause, Confidence) {
         };
     }
     let alone = flat && spread;
-    // Nothing speaks against chance only where bursts had a chance to.
-    let sure = if density::is_chance(case) { Confidence::High } else { Confidence::Medium };
+    // Nothing speaks against chance only where bursts had a chance to, and a policer that others
+    // share drops as much as no link errs.
+    let sure = density::is_chance(case) && shape.ratio < threshold::LOSS_LINK;
+    let sure = if sure { Confidence::High } else { Confidence::Medium };
     // A channel with a bad state loses in tight bursts, whenever they come.
     let calm = match rhythmic {
         Some(_) => shape.flight < threshold::LOSS_FLIGHT + tolerance,
@@ -153,7 +157,7 @@ mod tests {
     fn case(losses: Shape, density: (u32, f64)) -> Case {
         let context = Context { rtt_min: Some(Nanos::from_millis(100)), ..Context::default() };
         let (losses_met, rank) = density;
-        let density = Density { losses: losses_met, rank, delay_rank: Some(0.5) };
+        let density = Density { losses: losses_met, rank, delay_rank: Some(0.5), delay: None };
         Case { context, losses: Some(losses), density: Some(density), ..Case::default() }
     }
 
@@ -169,6 +173,15 @@ mod tests {
         }
         (case.policer, case.losses.as_mut().expect("set").flight) = (fit(18), 1.6);
         assert_eq!(loss_cause(&case), Some((Cause::Policer, Confidence::High)));
+        case.density.as_mut().expect("set").losses = 4;
+        assert_eq!(loss_cause(&case), Some((Cause::Policer, Confidence::Medium)), "of 4 bursts");
+    }
+
+    #[test]
+    fn chance_is_sure_only_of_as_much_as_a_link_may_lose() {
+        let of = |ratio| loss_cause(&case(Shape { ratio, ..CHANCE }, (18, 0.5)));
+        assert_eq!(of(0.03), Some((Cause::RandomLoss, Confidence::High)));
+        assert_eq!(of(0.06), Some((Cause::RandomLoss, Confidence::Medium)));
     }
 
     /// What is said of so many segments lost of so many, when nothing else is known.

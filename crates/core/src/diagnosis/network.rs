@@ -137,6 +137,10 @@ fn is_alone(case: &Case) -> bool {
     {
         return matches!(before, Cause::UnsharedQueue | Cause::UnsharedLoss);
     }
+    // A stretch of repairs alone, without a round-trip time, shows nothing of others.
+    if facts.raised.is_none() && facts.queued_rates == 0 {
+        return true;
+    }
     let steady = facts.queued_rate_variation.is_some_and(|v| v < threshold::UNSHARED_VARIATION);
     most.is_none() && steady
 }
@@ -308,8 +312,46 @@ mod tests {
         };
         let context =
             Context { rtt_min: Some(crate::units::Nanos(40_000_000)), ..Context::default() };
-        let density = Some(Density { losses: 18, rank: 0.5, delay_rank: None });
+        let density = Some(Density { losses: 18, rank: 0.5, delay_rank: None, delay: None });
         Case { facts, context, density, ..Case::default() }
+    }
+
+    #[test]
+    fn repairs_without_a_round_trip_time_show_no_others() {
+        let mut case = full();
+        (case.facts.losses, case.facts.losses_timed, case.facts.recovery) = (1, 1, 1.0);
+        (case.facts.losses_queued, case.facts.load) = (Some(1.0), Some(0.25));
+        (case.facts.utilisation, case.facts.queued_rate_variation) = (None, None);
+        (case.facts.raised, case.facts.queued, case.facts.queued_rates) = (None, 0.0, 0);
+        assert_eq!(cause(&case).0, Cause::UnsharedLoss);
+        case.before = Some(Cause::SharedLoss);
+        assert_eq!(cause(&case).0, Cause::SharedLoss, "as before");
+    }
+
+    #[test]
+    fn own_bursts_that_are_gone_in_every_round_lose_nothing() {
+        let mut case = full();
+        case.density = None;
+        (case.facts.queued, case.facts.queued_rates) = (0.0, 0);
+        (case.facts.losses, case.facts.losses_timed, case.facts.loss_ratio) = (1, 1, 0.2);
+        (case.facts.raised, case.facts.losses_queued) = (Some(0.42), Some(0.0));
+        (case.facts.packets, case.facts.genuine) = (1_700, 1.0);
+        (case.facts.utilisation, case.facts.load) = (None, Some(0.07));
+        assert_eq!(cause(&case), (Cause::Policer, Confidence::Low));
+        case.facts.losses_queued = Some(1.0);
+        assert!(cause(&case).0.is_bottleneck(), "they came with the queue");
+    }
+
+    #[test]
+    fn a_short_queue_that_was_guessed_is_not_left() {
+        let mut case = full();
+        (case.facts.queued, case.facts.queued_rates, case.facts.raised) = (0.0, 0, Some(0.0));
+        (case.facts.utilisation, case.facts.load) = (None, Some(0.33));
+        case.facts.flight_variation = Some(0.05);
+        case.before = Some(Cause::UnsharedLoss);
+        assert_eq!(cause(&case), (Cause::UnsharedLoss, Confidence::Low));
+        case.before_sure = Confidence::High;
+        assert_ne!(cause(&case).0, Cause::UnsharedLoss, "its queue would be seen");
     }
 
     #[test]

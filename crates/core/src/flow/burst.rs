@@ -9,6 +9,7 @@
 //! losses, a bucket does not.
 
 use super::ledger::Filed;
+use super::signs::Moments;
 use crate::units::Nanos;
 
 /// What was sent just before now, and where the losses rank.
@@ -21,6 +22,7 @@ pub struct Bursts {
     after: Ranks,
     /// By round-trip times.
     delays: Ranks,
+    excess: Moments,
 }
 
 /// Where the losses rank.
@@ -33,6 +35,8 @@ pub struct Density {
     pub rank: f64,
     /// Their mean rank by the round-trip time of what was sent just before, where it is known.
     pub delay_rank: Option<f64>,
+    /// The mean of those times above the least one.
+    pub delay: Option<Nanos>,
 }
 
 /// The two measures of a segment, as codes; 0 where unknown.
@@ -83,7 +87,13 @@ impl Bursts {
         let code = further(code, filed.lost_offset);
         if filed.seen_bytes > 0 {
             self.before.met(code);
-            excess.into_iter().for_each(|excess| self.delays.met(delay_code(excess)));
+            if let Some(excess) = excess {
+                self.delays.met(delay_code(excess));
+                if self.excess.count >= MOST_MET {
+                    self.excess.halve();
+                }
+                self.excess.add(excess.0 as f64);
+            }
         } else {
             self.after.met(code);
         }
@@ -93,7 +103,8 @@ impl Bursts {
     pub fn density(&self) -> Option<Density> {
         let losses = self.before.met_count + self.after.met_count;
         let rank = (self.before.rank_sum + self.after.rank_sum) / f64::from(losses.max(1));
-        (losses > 0).then(|| Density { losses, rank, delay_rank: self.delays.mean() })
+        let delay = self.excess.mean().map(|ns| Nanos(ns as i64));
+        (losses > 0).then(|| Density { losses, rank, delay_rank: self.delays.mean(), delay })
     }
 }
 
@@ -251,7 +262,8 @@ mod tests {
 
     #[test]
     fn few_losses_at_the_top_are_rarer_than_the_normal_distribution_says() {
-        let chance = |losses, rank| Density { losses, rank, delay_rank: None }.chance_at_top();
+        let chance =
+            |losses, rank| Density { losses, rank, delay_rank: None, delay: None }.chance_at_top();
         assert!((chance(1, 0.99) - 0.01).abs() < 1e-12);
         assert!((chance(2, 0.95) - 0.005).abs() < 1e-12);
         assert!((chance(3, 0.8) - 0.6f64.powi(3) / 6.0).abs() < 1e-12);

@@ -67,7 +67,11 @@ fn is_one_long_recovery(case: &Case) -> bool {
     let facts = &case.facts;
     let round_trips = case.context.rtt_min.map(|rtt| facts.span_s / rtt.as_secs_f64().max(1e-6));
     let few = round_trips.is_some_and(|most| facts.packets as f64 <= threshold::SINGLY * most);
-    let crawls = facts.load.map_or(few && !facts.is_queued(), |load| load < threshold::CRAWL);
+    // What repairs more at a time is held back by something else: it is dropped again.
+    let repaired = facts.loss_ratio * facts.packets as f64;
+    let singly = round_trips.is_none_or(|most| repaired <= threshold::SINGLY * most);
+    let slow = |load| load < threshold::CRAWL && singly;
+    let crawls = facts.load.map_or(few && !facts.is_queued(), slow);
     facts.recovery >= threshold::ONLY_REPAIR && facts.losses <= 1 && crawls
 }
 
@@ -340,6 +344,21 @@ mod tests {
         assert_eq!(cause(&case), (Cause::Policer, Confidence::Low));
         case.facts.losses_queued = Some(1.0);
         assert!(cause(&case).0.is_bottleneck(), "they came with the queue");
+    }
+
+    #[test]
+    fn a_repair_crawls_one_segment_a_round_trip() {
+        let mut case = full();
+        case.density = None;
+        (case.facts.span_s, case.facts.recovery, case.facts.losses) = (3.0, 0.83, 1);
+        (case.facts.queued, case.facts.queued_rates, case.facts.raised) = (0.0, 0, Some(0.02));
+        (case.facts.utilisation, case.facts.load) = (None, Some(0.015));
+        case.context.rtt_min = Some(crate::units::Nanos(100_000_000));
+        (case.facts.packets, case.facts.genuine) = (362, 1.0);
+        case.facts.loss_ratio = 0.2;
+        assert_eq!(cause(&case), (Cause::Recovery, Confidence::High));
+        case.facts.loss_ratio = 0.334;
+        assert_eq!(cause(&case).0, Cause::Policer, "four in a round trip, of a third lost");
     }
 
     #[test]

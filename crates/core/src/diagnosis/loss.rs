@@ -113,6 +113,9 @@ fn of_shape(shape: &Shape, case: &Case) -> (Cause, Confidence) {
         Some(_) => shape.flight < threshold::LOSS_FLIGHT + tolerance,
         None => shape.flight < threshold::BURSTS_FLIGHT,
     };
+    let tight = shape.adjacent >= threshold::BURSTS_ADJACENT
+        || shape.clustering < threshold::BURSTS_CLUSTERING;
+    let calm = calm && tight;
     // Where what was sent before them ranks below chance, more of them may be a channel's.
     let most = match density::is_spared_by_bursts(case) {
         true => threshold::LOSS_LINK,
@@ -149,6 +152,7 @@ mod tests {
         variation: 1.0,
         rhythm: Some(0.9),
         episodes: 17,
+        adjacent: 0.0,
         clustering: 1.0,
         flight: 1.0,
         high: 0.5,

@@ -11,6 +11,7 @@ pub struct Pattern {
     episode: Option<u64>,
     episodes: Moments,
     near: u32,
+    next: u32,
     high: u32,
     lost_flights: Moments,
     flights: Moments,
@@ -32,6 +33,8 @@ pub struct Shape {
     pub rhythm: Option<f64>,
     /// Gaps between episodes that it rests on.
     pub episodes: u32,
+    /// Share of these that follow directly.
+    pub adjacent: f64,
     /// Losses soon after another over what independence makes of the ratio: one when independent.
     pub clustering: f64,
     /// Mean flight at the send of a lost segment over the mean of all: one when independent.
@@ -76,6 +79,7 @@ impl Pattern {
                 moments.halve();
             }
             self.near /= 2;
+            self.next /= 2;
             self.high /= 2;
         }
         let Some(last) = self.last.replace(start) else { return };
@@ -83,6 +87,7 @@ impl Pattern {
             let gap = (start - last).div_ceil(u64::from(mss.max(1)));
             self.gaps.add(gap as f64);
             self.near += u32::from(gap <= NEAR);
+            self.next += u32::from(gap <= 1);
         } else {
             self.last = Some(last);
         }
@@ -109,6 +114,7 @@ impl Pattern {
             variation: self.gaps.variation()?,
             episodes: self.episodes.count,
             rhythm: self.episodes.variation().filter(|_| self.episodes.count >= FEWEST_EPISODES),
+            adjacent: f64::from(self.next) / f64::from(self.near.max(1)),
             clustering: f64::from(self.near) / f64::from(losses) / independent,
             high: f64::from(self.high) / f64::from(self.lost_flights.count.max(1)),
             flight: self.lost_flights.mean()? / self.flights.mean().filter(|&mean| mean > 0.0)?,

@@ -89,6 +89,7 @@ mod tests {
                 variation: 1.0,
                 rhythm: None,
                 episodes: 0,
+                adjacent: 0.0,
                 clustering: 1.0,
                 flight: 1.0,
                 high: 0.5,

@@ -76,7 +76,9 @@ pub fn at_once(case: &Case) -> Option<(Cause, Confidence)> {
         let longest = density.delay_rank.is_some_and(|rank| rank >= threshold::DELAYED_FEW);
         is_densest(case) && longest && waits(&density, case)
     });
-    let loaded = facts.load.is_some_and(|load| load >= threshold::LOADED_AT_ONCE);
+    // What carries all it can and queues nothing is policed.
+    let most = threshold::UNSHARED_UTILISATION;
+    let loaded = facts.load.is_some_and(|load| load >= threshold::LOADED_AT_ONCE && load < most);
     match queue {
         _ if !much => None,
         true => Some((Cause::UnsharedLoss, Confidence::Medium)),

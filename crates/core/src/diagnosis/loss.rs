@@ -37,7 +37,7 @@ fn of_few(facts: &Facts) -> Confidence {
 fn is_beyond_errors(facts: &Facts) -> bool {
     let lost = facts.loss_ratio * facts.packets as f64;
     let expected = threshold::LOSS_LINK * facts.packets as f64;
-    let by_accident = lost - expected < threshold::HARDLY_CHANCE * expected.sqrt();
+    let by_accident = lost - expected < threshold::LIKE_CHANCE * expected.sqrt();
     let heavy = threshold::LOSS_HEAVY..threshold::LOSS_ALL;
     // Nor would it with so much sent again and again.
     let again = facts.loss_ratio >= threshold::LOSS_ALL && facts.losses > 2;
@@ -131,12 +131,14 @@ fn of_shape(shape: &Shape, case: &Case) -> (Cause, Confidence) {
     }
 }
 
-/// Whether so many may be chance all the same: they rank like it, and few hardly tell how many
-/// there are, or very many are like it in every respect, of a link hardly fit for use.
+/// Whether so many may be chance all the same: very many that are like it in every respect, of a
+/// link hardly fit for use. Policers that others share come near, and are commoner.
 fn may_be_heavy(shape: &Shape, case: &Case) -> bool {
-    let least = shape.ratio * (1.0 - 1.0 / f64::from(shape.losses).sqrt());
-    let few = least < threshold::LOSS_HEAVY && density::is_like_chance(case);
-    few || density::is_chance_before_limit(case)
+    let met = case.density.map_or(0, |density| density.losses);
+    met.min(shape.losses) >= threshold::HEAVY_CHANCE
+        && shape.flight > 2.0 - threshold::LOSS_FLIGHT
+        && shape.flight < threshold::LOSS_FLIGHT
+        && density::is_like_chance(case)
 }
 
 #[cfg(test)]
@@ -204,7 +206,7 @@ mod tests {
     #[test]
     fn one_or_two_lost_segments_are_no_policer_however_few_were_sent() {
         let seen = Context { rtt_min: Some(Nanos::from_millis(100)), ..Context::default() };
-        for (lost, packets) in [(1, 4), (2, 8), (2, 20), (3, 21), (1, 1), (2, 2)] {
+        for (lost, packets) in [(1, 4), (2, 8), (2, 20), (3, 30), (1, 1), (2, 2)] {
             let found = of_lost(lost, packets, seen);
             assert_eq!(found, (Cause::RandomLoss, Confidence::Low), "{lost} of {packets}");
         }
@@ -231,8 +233,9 @@ mod tests {
         assert_eq!(of(heavy, (12, 0.49)), Cause::Policer, "too few bursts to tell");
         assert_eq!(of(heavy, (80, 0.59)), Cause::Policer, "denser than chance");
         assert_eq!(of(Shape { flight: 1.4, ..heavy }, (80, 0.49)), Cause::Policer);
-        let few = Shape { losses: 12, ratio: 0.1, ..CHANCE };
-        assert_eq!(of(few, (8, 0.49)), Cause::RandomLoss, "0.07 to 0.13");
+        let few = Shape { losses: 12, ..heavy };
+        assert_eq!(of(few, (80, 0.49)), Cause::Policer);
+        assert_eq!(of(Shape { flight: 0.6, ..heavy }, (80, 0.49)), Cause::Policer);
         let behind = Case { density: None, ..case(heavy, (80, 0.49)) };
         assert_eq!(loss_cause(&behind).expect("told").0, Cause::Policer);
     }
@@ -247,10 +250,21 @@ mod tests {
 
     #[test]
     fn losses_after_thin_bursts_are_a_channels_even_when_they_cluster() {
-        let clusters = Shape { losses: 70, ratio: 0.03, variation: 2.6, clustering: 3.2, ..CHANCE };
+        let clusters = Shape { losses: 70, ratio: 0.03, variation: 2.6, ..CHANCE };
+        let clusters = Shape { clustering: 3.2, adjacent: 0.98, ..clusters };
         let of = |rank| loss_cause(&case(clusters, (20, rank))).expect("told").0;
         assert_eq!(of(0.3), Cause::RandomLoss);
         assert_eq!(of(0.5), Cause::Policer);
+    }
+
+    #[test]
+    fn a_bad_channel_loses_what_follows_and_a_bucket_lets_some_through() {
+        let clusters = Shape { losses: 70, variation: 2.6, clustering: 6.0, ..CHANCE };
+        let of = |adjacent| {
+            loss_cause(&case(Shape { adjacent, ..clusters }, (16, 0.5))).expect("told").0
+        };
+        assert_eq!(of(0.98), Cause::RandomLoss);
+        assert_eq!(of(0.78), Cause::Policer);
     }
 
     #[test]

@@ -141,8 +141,10 @@ fn is_alone(case: &Case) -> bool {
     {
         return matches!(before, Cause::UnsharedQueue | Cause::UnsharedLoss);
     }
-    // A stretch of repairs alone, without a round-trip time, shows nothing of others.
-    if facts.raised.is_none() && facts.queued_rates == 0 {
+    // A stretch of repairs alone, without a round-trip time, shows nothing of others, and they fill
+    // a good part of the link.
+    let repairs = facts.load.is_some_and(|load| load >= threshold::CRAWL);
+    if facts.raised.is_none() && facts.queued_rates == 0 && repairs {
         return true;
     }
     let steady = facts.queued_rate_variation.is_some_and(|v| v < threshold::UNSHARED_VARIATION);

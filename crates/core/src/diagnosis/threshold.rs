@@ -62,6 +62,9 @@ pub const LOSS_HEAVY: f64 = 0.08;
 /// Share of the segments that a link which errs may lose all the time: with more of them TCP has a
 /// window of five (Mathis et al. 1997), and nobody would use it.
 pub const LOSS_LINK: f64 = 0.05;
+/// Losses, and bursts before losses, from which more than [`LOSS_HEAVY`] may be chance: their mean
+/// rank is then known to 4 %.
+pub const HEAVY_CHANCE: u32 = 60;
 /// Segments lost below which their share says nothing.
 pub const LOST_FEWEST: f64 = 3.0;
 /// Variation of the gaps between losses from which they come in clusters (independent ones gave 0.8

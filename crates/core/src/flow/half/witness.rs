@@ -65,7 +65,7 @@ impl Half {
             let excess = lately.zip(self.rtt.min).map(|(rtt, floor)| rtt - floor);
             history.bursts.lost(filed, excess);
         }
-        if new && !queued {
+        if new {
             let part = relative(mss as f32, self.flight_mean);
             let parts = entry.payload_len.div_ceil(mss.max(1)).clamp(1, MOST_PARTS) as u16;
             history.pattern.sent(start, flight, (parts, part), repairing);

@@ -64,7 +64,13 @@ pub fn loss_cause(case: &Case) -> Option<(Cause, Confidence)> {
             let confidence = if doubtful { Confidence::Medium } else { Confidence::High };
             Some((Cause::Policer, confidence))
         }
-        _ => otherwise,
+        // A policer that others share drops as much as no link errs.
+        _ => otherwise.map(|(cause, confidence)| match case.losses {
+            Some(shape) if chance && shape.ratio >= threshold::LOSS_LINK => {
+                (cause, Confidence::Medium)
+            }
+            _ => (cause, confidence),
+        }),
     }
 }
 
@@ -104,10 +110,8 @@ fn of_shape(shape: &Shape, case: &Case) -> (Cause, Confidence) {
         };
     }
     let alone = flat && spread;
-    // Nothing speaks against chance only where bursts had a chance to, and a policer that others
-    // share drops as much as no link errs.
-    let sure = density::is_chance(case) && shape.ratio < threshold::LOSS_LINK;
-    let sure = if sure { Confidence::High } else { Confidence::Medium };
+    // Nothing speaks against chance only where bursts had a chance to.
+    let sure = if density::is_chance(case) { Confidence::High } else { Confidence::Medium };
     // A channel with a bad state loses in tight bursts, whenever they come.
     let calm = match rhythmic {
         Some(_) => shape.flight < threshold::LOSS_FLIGHT + tolerance,

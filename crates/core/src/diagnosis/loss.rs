@@ -66,7 +66,7 @@ pub fn loss_cause(case: &Case) -> Option<(Cause, Confidence)> {
         }
         // A policer that others share drops as much as no link errs.
         _ => otherwise.map(|(cause, confidence)| match case.losses {
-            Some(shape) if chance && shape.ratio >= threshold::LOSS_LINK => {
+            Some(shape) if chance && shape.least_ratio() >= threshold::LOSS_LINK => {
                 (cause, Confidence::Medium)
             }
             _ => (cause, confidence),
@@ -191,7 +191,8 @@ mod tests {
     fn chance_is_sure_only_of_as_much_as_a_link_may_lose() {
         let of = |ratio| loss_cause(&case(Shape { ratio, ..CHANCE }, (18, 0.5)));
         assert_eq!(of(0.03), Some((Cause::RandomLoss, Confidence::High)));
-        assert_eq!(of(0.06), Some((Cause::RandomLoss, Confidence::Medium)));
+        assert_eq!(of(0.05), Some((Cause::RandomLoss, Confidence::High)));
+        assert_eq!(of(0.07), Some((Cause::RandomLoss, Confidence::Medium)));
     }
 
     /// What is said of so many segments lost of so many, when nothing else is known.

@@ -1,10 +1,12 @@
 """Sinks that block, fail, and come back: nobody waits for them, and what they lost is counted."""
 
 import threading
+import time
 
 from tcpwhy.delivery import WAITING, Delivery
 
 FOREVER = 3600.0
+GRACE_S = 0.2
 
 
 class Sink:
@@ -55,3 +57,27 @@ def test_a_sink_that_fails_is_told_once_and_tried_again():
     assert len(said) == 2
     assert "No space left" in said[0]
     assert "6 rows were lost" in said[1]
+
+
+def test_a_sink_that_works_at_its_end_is_waited_for_and_one_that_is_blocked_is_not():
+    class Slow(Sink):
+        """Works longer than a blocked one would be waited for, as one that joins its rows."""
+
+        def close(self):
+            until = time.thread_time() + 5 * GRACE_S
+            while time.thread_time() < until:
+                pass
+            super().close()
+
+    class Blocked(Sink):
+        def close(self):
+            self.open.wait()
+
+    slow, blocked, said = Slow(), Blocked(), []
+    for sink in slow, blocked:
+        sink.open.clear()
+        delivery = Delivery("", sink, every_s=FOREVER, grace_s=GRACE_S, say=said.append)
+        delivery.close()
+    assert slow.closed
+    assert said == [": takes nothing, given up"]
+    blocked.open.set()

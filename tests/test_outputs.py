@@ -9,6 +9,7 @@ import threading
 import time
 from pathlib import Path
 
+import duckdb
 import link as links
 import packets
 import pytest
@@ -257,6 +258,34 @@ def test_after_kill_9_the_store_has_all_but_the_last_interval(link, watch, tmp_p
     assert whole - 50 * packets.MSS <= after <= whole, "at most the last 50 ms are missing"
     again = watch(*OFTEN, "-o", store)
     assert again.end() == 130
+
+
+def test_a_parquet_file_is_one_file_after_ctrl_c_and_a_store_after_kill_9(link, watch, tmp_path):
+    target, lines = tmp_path / "rows.parquet", tmp_path / "rows.jsonl"
+    first = watch(*OFTEN, "-o", target, "-o", lines)
+    first.wait("rows that wait in")
+    send = Traffic(link)
+    until = time.monotonic() + PATIENCE_S
+    while lines.read_text().count("\n") < 5 and time.monotonic() < until:
+        send()
+        time.sleep(0.02)
+    assert first.end() == 130
+    [(rows,)] = duckdb.sql(f"SELECT count(*) FROM '{target}'").fetchall()
+    assert rows == len(rows_in(lines))
+    assert {path.name for path in tmp_path.iterdir()} == {"rows.parquet", "rows.jsonl"}
+
+    whole = target.read_bytes()
+    second = watch(*OFTEN, "-o", target)
+    (parts,) = tmp_path.glob("rows.parquet.*.parts")
+    count = "SELECT count(*) FROM intervals"
+    until = time.monotonic() + PATIENCE_S
+    while api.Store(parts).query(count).fetchall() == [(0,)] and time.monotonic() < until:
+        send()
+        time.sleep(0.02)
+    second.end(signal.SIGKILL)
+    assert api.Store(parts).query(count).fetchall() > [(0,)]
+    assert target.read_bytes() == whole, "the file of the run before is as it was"
+    assert watch(*OFTEN, "-o", target).has_said(f"another run has rows in {parts}")
 
 
 def settled(store, question):

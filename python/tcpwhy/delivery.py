@@ -19,7 +19,7 @@ FLUSH_S = 3.0
 """A sink that can is given a chance to write this often: so much is lost with the machine."""
 
 GRACE_S = 10.0
-"""How long the end of a run waits for a sink that takes nothing."""
+"""How long the end of a run waits for a sink that takes nothing and does nothing."""
 
 
 class Delivery:
@@ -47,8 +47,10 @@ class Delivery:
         self._refused: set[str] = set()
         self._waiting: queue.Queue[tuple[str, Batch] | None] = queue.Queue(WAITING)
         self._lock = threading.Lock()
+        self._began = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"sink {name}", daemon=True)
         self._thread.start()
+        self._began.wait()
 
     @property
     def failing(self) -> bool:
@@ -77,22 +79,37 @@ class Delivery:
         return None
 
     def close(self) -> None:
-        """Let the sink take what waits, and finish; one that takes nothing is given up."""
+        """Let the sink take what waits, and finish; one that does nothing is given up.
+
+        A sink that makes a file of all its rows may take long, and is seen to work by its thread's
+        processor time: one that is blocked takes none.
+        """
         try:
             self._waiting.put(None, timeout=0 if self._stuck else self._grace_s)
         except (queue.Full, ValueError):
             self._stuck = True
         while not self._stuck and self._thread.is_alive():
-            left = self._waiting.qsize()
+            before = self._standing()
             self._thread.join(self._grace_s)
-            self._stuck = self._thread.is_alive() and self._waiting.qsize() == left
+            self._stuck = self._thread.is_alive() and self._standing() == before
         if self._stuck:
             with self._waiting.mutex:
                 left_rows = sum(len(item[1]) for item in self._waiting.queue if item)
             self._lose(left_rows)
             self._say(f"{self.name}: takes nothing, given up")
 
+    def _standing(self) -> tuple[int, int]:
+        """Give what changes while the thread works: batches that wait, its processor time."""
+        try:
+            worked_ns = time.clock_gettime_ns(self._clock)
+        except OSError:
+            # The thread has ended.
+            worked_ns = -1
+        return self._waiting.qsize(), worked_ns
+
     def _run(self) -> None:
+        self._clock = time.pthread_getcpuclockid(threading.get_ident())
+        self._began.set()
         due = time.monotonic() + self._every_s
         while True:
             try:

@@ -164,7 +164,10 @@ def _prepare(sinks: Sequence[tuple[str, Sink]], bounds: dict[str, int | None]) -
         kept.keep_up(**bounds)
     for target, sink in sinks:
         if isinstance(sink, parquet.Sink):
-            _say(f"{target}: rows wait in memory until the end; a store (PATH/) takes them at once")
+            for folder in parquet.left_over(target):
+                _say(f"{target}: another run has rows in {folder}: it was killed or goes on")
+            sink.keep_up()
+            _say(f"{target}: is made at the end, of the rows that wait in {sink.parts}")
 
 
 def _account(result: Monitor, deliveries: Sequence[Delivery], *, explain: bool) -> int:

@@ -79,7 +79,8 @@ fn tap(capture: &Capture, name: &str, group: Option<u16>) -> Result<(Tap, u16), 
         // There a packet passes twice: on its way out and on its way in.
         socket.set(libc::PACKET_IGNORE_OUTGOING, 1).map_err(failed("ignore outgoing packets"))?;
     }
-    let ring = ring(socket, capture.ring_bytes).map_err(failed("make a ring"))?;
+    let ring = ring(socket, capture.ring_bytes)
+        .map_err(|error| no_ring(name, capture.ring_bytes, &error))?;
     let socket = ring.socket();
     socket.bind(interface).map_err(failed("bind"))?;
     let group = join(socket, capture.fanout, group).map_err(failed("join the fan-out group"))?;
@@ -165,6 +166,17 @@ fn no_interface(name: &str, error: &io::Error) -> Error {
     match error.raw_os_error() {
         Some(libc::ENODEV) => Error::Usage(format!("no interface '{name}': `ip link` lists them")),
         _ => failed(name, "look the interface up", error),
+    }
+}
+
+fn no_ring(name: &str, bytes: usize, error: &io::Error) -> Error {
+    let what = format!("make a ring of {} MiB for each worker", bytes >> 20);
+    match error.raw_os_error() {
+        Some(libc::ENOMEM) => Error::Interface {
+            name: name.to_owned(),
+            message: format!("cannot {what}, there is no memory for it: fewer --workers take less"),
+        },
+        _ => failed(name, &what, error),
     }
 }
 

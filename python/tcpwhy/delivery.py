@@ -142,8 +142,9 @@ class Delivery:
             self.gone |= isinstance(error, BrokenPipeError)
             if not self.failing and not self.gone:
                 # The file may be one that is not there under this name before it is complete.
-                what = (isinstance(error, OSError) and error.strerror) or error
-                self._say(f"{self.name}: {what}; the capture goes on")
+                what = (isinstance(error, OSError) and error.strerror) or str(error)
+                more = "" if kind == "close" else "; the capture goes on"
+                self._say(f"{self.name}: {what.partition(chr(10))[0]}{more}")
             self._refused.add(kind)
             return False
         if kind in self._refused:

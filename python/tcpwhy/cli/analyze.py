@@ -12,7 +12,7 @@ import click
 from tcpwhy._core import UsageError
 from tcpwhy.analysis import TABLES, Result, analyze
 from tcpwhy.cli import INTERRUPTED, _view
-from tcpwhy.cli._options import DURATION, FORMAT, OUTPUT, analysis
+from tcpwhy.cli._options import DURATION, FACTOR, FORMAT, OUTPUT, analysis
 from tcpwhy.cli._progress import progress_of
 from tcpwhy.cli._stopping import stopping
 from tcpwhy.delivery import Delivery
@@ -40,7 +40,7 @@ from tcpwhy.sinks import Sink, open_sink
 )
 @click.option(
     "--pace",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FACTOR,
     metavar="FACTOR",
     help="Read as fast as the packets came, times this: a rehearsal of a live run.",
 )

@@ -40,6 +40,7 @@ class TextSink:
         import duckdb
 
         self.tables = tables
+        self._target = target
         self._open = ExitStack()
         self._file = self._open.enter_context(output(target))
         folder = self._open.enter_context(tempfile.TemporaryDirectory(prefix="tcpwhy-"))
@@ -51,7 +52,11 @@ class TextSink:
         self._connection.register("batch", batch)
         # A file in between: COPY to a path truncates it, and Python may own the stream.
         copy(self._connection, select, self._part, options)
-        append(self._file, self._part.read_bytes())
+        try:
+            append(self._file, self._part.read_bytes())
+        except OSError as error:
+            error.filename = "standard output" if self._target == "-" else self._target
+            raise
 
     def close(self) -> None:
         """Close the target."""

@@ -5,7 +5,6 @@ a bounded number in memory; more of them, and all those of a run without an end,
 the file, `NAME.<ulid>.parts`, which is there when the run is killed. The end makes the file of it.
 """
 
-import errno
 import glob
 import shutil
 import tempfile
@@ -15,7 +14,7 @@ from pathlib import Path
 from tcpwhy import store
 from tcpwhy._core import Batch, Rows
 from tcpwhy.files import GROUP_ROWS, STEADY_GROUP_ROWS, quoted, steady, write_file
-from tcpwhy.sinks import only_table, output
+from tcpwhy.sinks import check_folder, only_table, output
 
 SUFFIXES = (".parquet",)
 
@@ -31,9 +30,7 @@ class Sink:
     def __init__(self, target: str, tables: tuple[str, ...]) -> None:
         """Prepare; exactly one table fits."""
         only_table(tables, "parquet")
-        folder = Path(target).parent
-        if target != "-" and not folder.is_dir():
-            raise FileNotFoundError(errno.ENOENT, "no such folder", str(folder))
+        check_folder(target)
         self.tables = tables
         self.rows_held = 0
         """Rows that wait in memory here."""

@@ -64,12 +64,24 @@ def open_sink(target: str, *, format: str | None, tables: Sequence[str] | None) 
 def output(target: str) -> Iterator[BinaryIO]:
     """Open a file for writing, or standard output for `-`."""
     check_folder(target)
-    if target == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-    else:
-        with Path(target).open("wb") as file:
-            yield file
+    with named(target):
+        if target == "-":
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+        else:
+            with Path(target).open("wb") as file:
+                yield file
+
+
+@contextmanager
+def named(target: str) -> Iterator[None]:
+    """Have an error of the system name what was written to; that of a write does not."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = "standard output" if target == "-" else target
+        raise
 
 
 def check_folder(target: str) -> None:

@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from tcpwhy._core import Batch, Rows
 from tcpwhy.files import copy
-from tcpwhy.sinks import output
+from tcpwhy.sinks import named, output
 
 
 def append(file: BinaryIO, data: bytes) -> None:
@@ -52,11 +52,8 @@ class TextSink:
         self._connection.register("batch", batch)
         # A file in between: COPY to a path truncates it, and Python may own the stream.
         copy(self._connection, select, self._part, options)
-        try:
+        with named(self._target):
             append(self._file, self._part.read_bytes())
-        except OSError as error:
-            error.filename = "standard output" if self._target == "-" else self._target
-            raise
 
     def close(self) -> None:
         """Close the target."""

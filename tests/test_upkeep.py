@@ -75,6 +75,7 @@ def test_days_past_keeping_go(sink, batch_of, tmp_path):
     sink.keep_up(keep_ns=2 * DAY)
     write(sink, batch_of, *(row(number, days_ago=number) for number in range(6)))
     assert numbers(tmp_path) == [0, 1, 2]
+    assert sink.removed_parts == 3
 
 
 def test_the_oldest_goes_when_it_is_too_much(sink, batch_of, tmp_path):

@@ -176,6 +176,11 @@ class Sink:
             if not (folder / f"{_SEED}.parquet").exists():
                 write_file(self._connection, f"FROM {name}", folder / f"{_SEED}.parquet")
 
+    @property
+    def removed_parts(self) -> int:
+        """Give how many parts went for their age, or the size of the store."""
+        return self._upkeep.removed_parts if self._upkeep else 0
+
     def write(self, table: str, batch: Batch) -> None:
         """Take a batch; a part is written when enough rows wait, or else the batch is refused."""
         if self._staged[table] >= ROWS_PER_PART:

@@ -143,6 +143,9 @@ def command(
             pour(result.batches(), deliveries, ended)
     is_overview = format in (None, "table") and "-" in targets
     code = _account(result, deliveries, explain=not is_overview)
+    for target, sink in zip(targets, sinks, strict=True):
+        if isinstance(sink, store.Sink) and sink.removed_parts:
+            _say(f"{target}: {sink.removed_parts:,} parts were removed (--keep, --keep-size)")
     return INTERRUPTED if came else code
 
 

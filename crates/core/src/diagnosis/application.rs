@@ -55,8 +55,8 @@ pub fn runs_dry(case: &Case) -> bool {
 }
 
 /// Whether a shaper of the sending host (tbf, htb) would look the same: segments leave spread, and
-/// what waits to be sent was never seen to run out. Seen behind the host's own queue, which is where
-/// a capture on it sees, a socket that paces and a shaper differ by the little that TCP Small Queues
+/// what waits to be sent was never seen to run out. Behind the host's own queue, which is where a
+/// capture on it sees, a socket that paces and a shaper differ by the little that TCP Small Queues
 /// let wait in the latter.
 pub fn may_be_shaped(case: &Case) -> bool {
     case.facts.idle + case.facts.dry < threshold::WITHOUT_DATA

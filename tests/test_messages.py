@@ -6,10 +6,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tcpwhy import InputError, Store, UsageError, store
+from tcpwhy.analysis import Lost
+from tcpwhy.cli._status import losses
 from tcpwhy.sinks import open_sink
 
 CAPTURE = Path(__file__).parent / "data" / "bulk_tbf_sender.pcap"
@@ -171,3 +174,17 @@ def test_a_pace_is_a_number_above_0(plain, pace, told):
     done = plain("analyze", CAPTURE, "--pace", pace)
     assert done.returncode == 2
     assert told in said(done)
+
+
+@pytest.mark.parametrize(
+    ("lost", "rows_lost", "told"),
+    [
+        (Lost(0, 0), 0, []),
+        (Lost(7, 0), 0, ["7 packets were lost: the ring was full (kernel_drops)"]),
+        (Lost(0, 1234), 0, ["1,234 rows were lost: no output took them in time (rows_dropped)"]),
+        (Lost(0, 0), 9, ["f.csv: 9 rows were lost"]),
+    ],
+)
+def test_what_a_live_or_paced_run_lost_is_said_at_its_end(lost, rows_lost, told):
+    run = SimpleNamespace(lost=lambda: lost)
+    assert list(losses(run, [SimpleNamespace(name="f.csv", rows_lost=rows_lost)])) == told

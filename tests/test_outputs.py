@@ -1,10 +1,15 @@
 """Outputs of a live run that block, fail and come back; links that go; a run that is killed."""
 
+import array
+import fcntl
 import json
 import os
+import re
 import select
 import signal
 import subprocess
+import sys
+import termios
 import threading
 import time
 from pathlib import Path
@@ -319,3 +324,27 @@ def limit(size):
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+
+
+def test_a_paced_run_whose_reader_pauses_says_how_many_rows_it_lost(tmp_path):
+    capture = tmp_path / "transfer.pcap"
+    capture.write_bytes(packets.pcap(packets.transfer(20_000)))
+    options = ["--pace", "1000", "--interval", "1us", "--table", "intervals", "--format", "jsonl"]
+    command = [sys.executable, "-m", "tcpwhy", "analyze", str(capture), *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        # The pipe fills up, and the run goes on to the end of the capture.
+        waiting, until = 0, time.monotonic() + PATIENCE_S
+        while time.monotonic() < until and (waiting == 0 or waiting != bytes_in(process.stdout)):
+            waiting = bytes_in(process.stdout)
+            time.sleep(2)
+        rows, said = process.communicate(timeout=60)
+    (lost,) = re.findall(r"tcpwhy: ([\d,]+) rows were lost", said.decode())
+    whole = api.analyze(capture, table="intervals", interval="1us").rows()
+    assert len(rows.splitlines()) + int(lost.replace(",", "")) == len(whole)
+
+
+def bytes_in(pipe):
+    """Give how many bytes wait in a pipe."""
+    count = array.array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, count)
+    return count[0]

@@ -11,7 +11,7 @@ import click
 from tcpwhy import UsageError, ethtool, store
 from tcpwhy.cli import INTERRUPTED, _view
 from tcpwhy.cli._options import DURATION, FORMAT, OUTPUT, SIZE, analysis
-from tcpwhy.cli._status import status_line, warnings
+from tcpwhy.cli._status import losses, status_line, warnings
 from tcpwhy.cli._stopping import stopping
 from tcpwhy.delivery import Delivery, pour
 from tcpwhy.live import FANOUTS, TABLES, TIMESTAMPS, Monitor, bounds_that_bit, monitor
@@ -180,11 +180,8 @@ def _account(result: Monitor, deliveries: Sequence[Delivery], *, explain: bool) 
     """
     for delivery in deliveries:
         delivery.close()
-        if delivery.rows_lost:
-            _say(f"{delivery.name}: {delivery.rows_lost:,} rows were lost")
-    lost = result.lost()
-    if any(lost):
-        _say(f"lost: {lost.packets:,} packets (kernel), {lost.rows:,} rows (waiting for output)")
+    for line in losses(result, deliveries):
+        _say(line)
     for line in bounds_that_bit(result.standing().counters) if explain else ():
         _say(line)
     for error in result.damage:

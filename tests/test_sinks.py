@@ -6,7 +6,7 @@ import json
 import pyarrow.parquet
 import pytest
 
-from tcpwhy import Store, UsageError, store
+from tcpwhy import Store, UsageError
 from tcpwhy.sinks import formats, open_sink, parquet
 from tcpwhy.sinks.parquet import left_over
 from tcpwhy.upkeep import MANY_PARTS
@@ -96,16 +96,14 @@ def held_and_on_disk(sink, folder):
 
 def test_parquet_of_many_rows_does_not_hold_them_in_memory(batch_of, tmp_path, monkeypatch):
     monkeypatch.setattr(parquet, "ROWS_HELD", 10)
-    monkeypatch.setattr(store, "ROWS_PER_PART", 10)
     sink = open_sink(str(tmp_path / "f.parquet"), format=None, tables=["flows"])
     seen = []
     for first in range(0, 40, 4):
         rows = [{"flow_id": number, "start_ns": number} for number in range(first, first + 4)]
         sink.write("flows", batch_of("flows", *rows))
         seen.append(held_and_on_disk(sink, tmp_path))
-    # Twelve are more than ten, and wait in the store; there twelve make a part.
     in_memory, on_disk = zip(*seen, strict=True)
-    assert in_memory == (4, 8, 12, 0, 0, 0, 0, 0, 0, 0)
+    assert in_memory == (4, 8, 12, 4, 8, 12, 4, 8, 12, 4)
     assert on_disk == (0, 0, 0, 12, 12, 12, 24, 24, 24, 36)
     sink.close()
     assert [path.name for path in tmp_path.iterdir()] == ["f.parquet"]

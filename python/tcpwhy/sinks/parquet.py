@@ -18,7 +18,7 @@ from tcpwhy.sinks import check_folder, only_table, output
 
 SUFFIXES = (".parquet",)
 
-ROWS_HELD = 2**18
+ROWS_HELD = 2**17
 """Rows that wait in memory: of most captures all, some 150 MB."""
 
 _PARTS = ".parts"
@@ -50,14 +50,15 @@ class Sink:
 
     def write(self, table: str, batch: Batch) -> None:
         """Take the rows."""
-        if self._parts is None and self.rows_held >= ROWS_HELD:
-            self._parts = self._store()
+        if self.rows_held >= ROWS_HELD:
+            if self._parts is None:
+                self.keep_up()
+            self.flush()
         if self._parts:
-            self._move()
             self._parts.write(table, batch)
         else:
             self._held.append(batch)
-            self.rows_held += len(batch)
+        self.rows_held += len(batch)
 
     def keep_up(self) -> None:
         """Prepare for a long run: its rows go to disk as often as those of a store."""
@@ -69,6 +70,7 @@ class Sink:
         if self._parts:
             self._move()
             self._parts.flush()
+            self.rows_held = 0
 
     def close(self) -> None:
         """Write the file; where that fails, the rows that are on disk stay there."""
@@ -93,10 +95,10 @@ class Sink:
         return store.Sink(f"{base}.{store.ulid()}{_PARTS}", self.tables)
 
     def _move(self) -> None:
-        """Move what is in memory to the store; what it refuses stays."""
+        """Move what came before there was a store to it; what it refuses stays."""
         while self._held and self._parts:
             self._parts.write(self.tables[0], self._held[0])
-            self.rows_held -= len(self._held.popleft())
+            self._held.popleft()
 
     def _finish(self) -> None:
         """Make one file of all rows, in row groups that are written as they fill."""

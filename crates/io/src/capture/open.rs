@@ -212,3 +212,16 @@ const RET_K: u16 = 0x06;
 const BLOCK_LEN: usize = 1 << 20;
 /// The kernel fills one block while another is read.
 const LEAST_BLOCKS: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ring_without_memory_says_what_takes_less() {
+        let error = no_ring("eth0", 64 << 20, &io::Error::from_raw_os_error(libc::ENOMEM));
+        let told = "eth0: cannot make a ring of 64 MiB for each worker, there is no memory for \
+                    it: fewer --workers take less";
+        assert_eq!((error.to_string().as_str(), error.exit_code()), (told, 3));
+    }
+}

@@ -6,7 +6,7 @@ import time
 from tcpwhy.delivery import WAITING, WAITING_ROWS, Delivery
 
 FOREVER = 3600.0
-GRACE_S = 0.2
+GRACE_S = 1.0
 
 
 class Sink:
@@ -106,7 +106,7 @@ def test_a_sink_that_works_at_its_end_is_waited_for_and_one_that_is_blocked_is_n
         """Works longer than a blocked one would be waited for, as one that joins its rows."""
 
         def close(self):
-            until = time.thread_time() + 5 * GRACE_S
+            until = time.thread_time() + 2 * GRACE_S
             while time.thread_time() < until:
                 pass
             super().close()

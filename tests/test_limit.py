@@ -142,6 +142,19 @@ CASES = {
         ),
         "application",
     ),
+    # The other end took the processor: the buffer is empty all the same.
+    "hosts at the limit of their processors": (
+        transfer(
+            rate_bps=14e9,
+            rtt=230,
+            min_rtt=100,
+            unacked=0,
+            notsent_bytes=0,
+            program="eager",
+            writer_cpu_s=lambda t: 0.4 * t,
+        ),
+        "application",
+    ),
     "a clamped cwnd": (
         transfer(rate_bps=5.6e6, snd_cwnd=20, unacked=20),
         "sender_window/cwnd_clamp",

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import click
 
 from tcpwhy._core import __version__
-from tcpwhy.terminal import Style, shorten
+from tcpwhy.terminal import Style, paragraph, shorten, width
 
 
 class Finding(NamedTuple):
@@ -40,12 +40,15 @@ def command(interfaces: tuple[str, ...], format: str) -> None:
         for finding in findings:
             click.echo(json.dumps(finding._asdict(), ensure_ascii=False))
         return
-    widest = max(len(finding.subject) for finding in findings)
+    widest, limit = max(len(finding.subject) for finding in findings), width(sys.stdout)
     for finding in findings:
         mark = style.warn("!") if finding.remedy else " "
-        click.echo(f"{mark} {finding.subject.ljust(widest)}  {finding.state}")
-        if finding.remedy:
-            click.echo(f"  {' ' * widest}  → {finding.remedy}")
+        # A command to type stays on one line with what it is for: only prose is broken.
+        head = f"{finding.subject.ljust(widest)}  "
+        first, *rest = paragraph(head, finding.state, limit - 2)
+        click.echo(f"{mark} {first}")
+        for line in [*rest, *paragraph(f"{' ' * widest}  → ", finding.remedy, limit - 2)]:
+            click.echo(f"  {line}")
 
 
 def examine() -> Iterator[Finding]:

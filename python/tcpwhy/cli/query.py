@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tcpwhy._core import UsageError
 from tcpwhy.files import COPY_OPTIONS, write_file
 from tcpwhy.sinks import output
 from tcpwhy.store import Store, explained, questions
@@ -22,27 +23,38 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     type=click.Choice(["table", *COPY_OPTIONS]),
-    default="table",
-    show_default=True,
-    help="Format of the answer.",
+    help="Format of the answer.  [default: by the suffix of PATH, else table]",
 )
 @click.option("-o", "--output", "target", default="-", metavar="PATH", help="Where to write.")
-def command(store: str, question: str | None, format: str, target: str) -> None:
+def command(store: str, question: str | None, format: str | None, target: str) -> None:
     """Ask a store a stored question, or one of your own in SQL (DuckDB's).
 
     Without a question, the stored ones are listed. The tables are views: flows, intervals,
     periods, segments, counters.
     """
+    chosen = format or _format_of(target)
     opened = Store(store)
     if question is None:
         _print(["question", "answers"], list(questions().items()), "-")
         return
     answer = opened.query(question)
     with explained(opened.path):
-        if format == "table":
+        if chosen == "table":
             _print(answer.columns, answer.fetchall(), target)
         else:
-            _write(answer, format, target)
+            _write(answer, chosen, target)
+
+
+def _format_of(target: str) -> str:
+    """Take the format that the suffix of a file names, as every other output does."""
+    suffix = "" if target == "-" else Path(target).suffix
+    if suffix in ("", ".txt"):
+        return "table"
+    known = {f".{name}": name for name in COPY_OPTIONS} | {".json": "jsonl", ".ndjson": "jsonl"}
+    if suffix not in known:
+        listed = ", ".join(sorted([*known, ".txt"]))
+        raise UsageError(f"no format for the file suffix {suffix!r}: known are {listed}")
+    return known[suffix]
 
 
 def _print(names: Sequence[str], rows: Sequence[Sequence[object]], target: str) -> None:

@@ -172,7 +172,8 @@ def _gain(half: Half) -> str | None:
     factor = f"{times:,.0f}" if times >= 9.95 else f"{times:.1f}"
     if half.capacity_bps is None:
         predicted = f"Up to {rate} without this limit, {factor} times as much"
-        return f"{predicted}; then {then} would be the limit, or the link, which nothing here shows."
+        link = "or the link, which nothing here shows"
+        return f"{predicted}; then {then} would be the limit, {link}."
     predicted = f"{rate} is predicted without this limit, {factor} times as much"
     return f"{predicted}; then {then} would be the limit."
 

@@ -185,10 +185,11 @@ def _table(halves: Sequence[Half], width: int, style: Style) -> Iterator[str]:
 
 
 def _summary(counters: Mapping[str, int]) -> str:
+    packets = counters.get("packets_read", 0)
     flows, judged = counters.get("flows", 0), counters.get("flows_with_verdict", 0)
     payload, explained = counters.get("payload_bytes", 0), counters.get("bytes_with_verdict", 0)
     parts = [
-        f"{counters.get('packets_read', 0):,} packets, {counters.get('packets_tcp', 0):,} of TCP",
+        f"{packets:,} packet{'s' * (packets != 1)}, {counters.get('packets_tcp', 0):,} of TCP",
         f"{flows:,} flow{'s' * (flows != 1)}",
     ]
     if flows:

@@ -101,7 +101,8 @@ def grid(names: Sequence[str], rows: Sequence[Sequence[object]], limit: int) -> 
     while fitting > 1 and sum(widths[:fitting]) + 2 * (fitting - 1) > limit:
         fitting -= 1
     spare = limit - sum(widths[:fitting]) - 2 * (fitting - 1)
-    for column in range(fitting):
+    # Those first that little makes whole.
+    for column in sorted(range(fitting), key=lambda column: natural[column] - widths[column]):
         more = max(0, min(spare, natural[column] - widths[column]))
         widths[column] += more
         spare -= more

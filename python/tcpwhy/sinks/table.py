@@ -22,7 +22,7 @@ _VERDICT = """round(throughput_bps / 1e6, 3) AS "Mbit/s", round(rtt_mean_ns / 1e
 
 # What a person looks at first; every column is in the other formats.
 _LINES = {
-    "intervals": f"SELECT {_TIME}, {_PAIR}, period_kind AS kind, {_VERDICT} FROM batch",
+    "intervals": f"SELECT {_TIME}, {_PAIR}, {_VERDICT} FROM batch",
     "periods": f"""SELECT {_TIME}, {_PAIR}, kind, round((end_ns - start_ns) / 1e9, 3) AS s,
         {_VERDICT} FROM batch""",
     "segments": """SELECT frame, strftime(make_timestamp_ns(ts_ns), '%H:%M:%S.%f') AS time,

@@ -227,7 +227,7 @@ fn density(case: &Case) -> String {
 fn rhythm(case: &Case) -> String {
     let shape = case.losses.filter(|_| case.policer.is_none());
     match shape.and_then(|shape| shape.rhythm) {
-        Some(rhythm) => format!("between loss episodes by {rhythm:.2}"),
+        Some(rhythm) => format!("those between loss episodes by {rhythm:.2}"),
         None => String::new(),
     }
 }

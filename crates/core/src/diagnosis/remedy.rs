@@ -124,7 +124,8 @@ fn shared(case: &Case) -> String {
 }
 
 fn policer(case: &Case, src: IpAddr) -> String {
-    let found = case.policer.map(|policer| format!("{}, ", rate(policer.rate_bps)));
+    let found =
+        case.policer.map(|policer| format!("its bucket fills at {}, ", rate(policer.rate_bps)));
     let through = case.facts.rate_bps().filter(|_| case.facts.packets >= FEWEST_PACKETS);
     let Some(through) = through else {
         return format!(

@@ -85,6 +85,23 @@ def shown(value: object) -> str:
     return str(value).replace("\n", " ")
 
 
+def fits(names: Sequence[str], rows: Sequence[Sequence[object]], limit: int) -> bool:
+    """Whether a grid shows every column and every text whole."""
+    columns = zip(names, *([shown(value) for value in row] for row in rows), strict=True)
+    return sum(max(map(len, column)) + 2 for column in columns) - 2 <= limit
+
+
+def records(names: Sequence[str], rows: Sequence[Sequence[object]], limit: int) -> Iterator[str]:
+    """Write each row as a paragraph for each value that is not NULL."""
+    widest = max(map(len, names), default=0)
+    for number, row in enumerate(rows):
+        if number:
+            yield ""
+        for name, value in zip(names, row, strict=True):
+            if value is not None:
+                yield from paragraph(f"{name.ljust(widest)}  ", shown(value), limit)
+
+
 def grid(names: Sequence[str], rows: Sequence[Sequence[object]], limit: int) -> Iterator[str]:
     """Align rows under their names: numbers to the right, text to the left and cut to fit.
 

@@ -11,7 +11,7 @@ from tcpwhy._core import UsageError
 from tcpwhy.files import COPY_OPTIONS, write_file
 from tcpwhy.sinks import output
 from tcpwhy.store import Store, explained, questions
-from tcpwhy.terminal import grid, width
+from tcpwhy.terminal import fits, grid, records, width
 
 if TYPE_CHECKING:
     import duckdb
@@ -30,7 +30,8 @@ def command(store: str, question: str | None, format: str | None, target: str) -
     """Ask a store a stored question, or one of your own in SQL (DuckDB's).
 
     Without a question, the stored ones are listed. The tables are views: flows, intervals,
-    periods, segments, counters.
+    periods, segments, counters. An answer of few rows that is too wide for a table is written
+    value by value.
     """
     chosen = format or _format_of(target)
     opened = Store(store)
@@ -40,7 +41,8 @@ def command(store: str, question: str | None, format: str | None, target: str) -
     answer = opened.query(question)
     with explained(opened.path):
         if chosen == "table":
-            _print(answer.columns, answer.fetchall(), target)
+            is_own = question not in questions()
+            _print(answer.columns, answer.fetchall(), target, is_own=is_own)
         else:
             _write(answer, chosen, target)
 
@@ -57,10 +59,19 @@ def _format_of(target: str) -> str:
     return known[suffix]
 
 
-def _print(names: Sequence[str], rows: Sequence[Sequence[object]], target: str) -> None:
+FEW = 20
+"""Rows up to which an answer that is too wide for a table is written value by value."""
+
+
+def _print(
+    names: Sequence[str], rows: Sequence[Sequence[object]], target: str, *, is_own: bool = False
+) -> None:
     size = width(sys.stdout if target == "-" else None)
+    # Whoever asked for these columns wants to read them.
+    is_wide = is_own and 0 < len(rows) <= FEW and not fits(names, rows, size)
+    lines = (records if is_wide else grid)(names, rows, size)
     with output(target) as out:
-        out.write("".join(f"{line}\n" for line in grid(names, rows, size)).encode())
+        out.write("".join(f"{line}\n" for line in lines).encode())
 
 
 def _write(answer: "duckdb.DuckDBPyRelation", format: str, target: str) -> None:

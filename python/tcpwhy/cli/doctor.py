@@ -43,12 +43,15 @@ def command(interfaces: tuple[str, ...], format: str) -> None:
     widest, limit = max(len(finding.subject) for finding in findings), width(sys.stdout)
     for finding in findings:
         mark = style.warn("!") if finding.remedy else " "
-        # A command to type stays on one line with what it is for: only prose is broken.
         head = f"{finding.subject.ljust(widest)}  "
-        first, *rest = paragraph(head, finding.state, limit - 2)
-        click.echo(f"{mark} {first}")
-        for line in [*rest, *paragraph(f"{' ' * widest}  → ", finding.remedy, limit - 2)]:
-            click.echo(f"  {line}")
+        lines = [*paragraph(head, finding.state, limit - 2)]
+        # A line to type stays one line, however long: only what is said of it is broken.
+        what, _, said = finding.remedy.partition("; ")
+        if what:
+            lines.append(f"{' ' * len(head)}→ {what}")
+            lines += paragraph(" " * (len(head) + 2), said, limit - 2)
+        for number, line in enumerate(lines):
+            click.echo(f"{' ' if number else mark} {line}")
 
 
 def examine() -> Iterator[Finding]:

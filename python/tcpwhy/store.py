@@ -118,9 +118,7 @@ def explained(path: Path) -> Iterator[None]:
         yield
     except duckdb.Error as error:
         message = str(error).partition("\n")[0]
-        # What a question asks of other files is the question's fault.
-        is_store = isinstance(error, duckdb.IOException) or str(path) in message
-        if is_store and not isinstance(error, duckdb.PermissionException):
+        if isinstance(error, duckdb.IOException) or str(path) in message:
             raise InputError(f"{path}: {message}") from error
         raise UsageError(message) from error
 

@@ -66,15 +66,8 @@ def output(target: str) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
     else:
-        check_folder(Path(target))
         with Path(target).open("wb") as file:
             yield file
-
-
-def check_folder(path: Path) -> None:
-    """Refuse a file in a folder that is not there before anything is read for it."""
-    if not path.parent.is_dir():
-        raise UsageError(f"{path}: no folder {path.parent}; make it first, or check the name")
 
 
 def only_table(tables: Sequence[str], format: str) -> str:

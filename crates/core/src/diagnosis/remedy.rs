@@ -55,10 +55,10 @@ fn application(case: &Case, cause: Cause, src: IpAddr) -> String {
             bytes(f64::from(case.context.mss_bytes))
         );
     }
-    let now = facts.rate_bps().map_or(String::new(), |bps| format!(" ({} now)", rate(bps)));
     format!(
-        "raise the rate at which the application on {src} writes{now}, or its pacing limit \
-         (SO_MAX_PACING_RATE, maxrate of the fq queue)"
+        "raise the rate at which the application on {src} writes{}, or its pacing limit \
+         (SO_MAX_PACING_RATE, maxrate of the fq queue)",
+        now(case, " (")
     )
 }
 
@@ -214,6 +214,15 @@ fn window(case: &Case, headroom: Option<Headroom>, overhead: f64) -> String {
              twice as much for it"
         ),
         None => format!("to twice the rate that it is to reach × {rtt}: {buffer} for {bps}"),
+    }
+}
+
+/// The rate of now after some words, in brackets if they open one.
+fn now(case: &Case, words: &str) -> String {
+    let Some(bps) = case.facts.rate_bps() else { return String::new() };
+    match words.strip_suffix('(') {
+        Some(words) => format!("{words}({} now)", rate(bps)),
+        None => format!("{} {}", words.trim_end(), rate(bps)),
     }
 }
 

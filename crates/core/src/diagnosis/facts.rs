@@ -28,6 +28,8 @@ pub struct Context {
     pub others_between: bool,
     /// Shift of the receiver's window, and whether it is known from the handshake.
     pub window_scale: Option<u8>,
+    /// Whether both sides permitted SACK; `None` where not both SYNs were seen.
+    pub sack_agreed: Option<bool>,
     /// Share of the bytes that the capture missed.
     pub missed: f64,
     /// Where the observer stands, 0 at the data sender.

@@ -195,11 +195,8 @@ def counted_with_data(samples: Sequence[dict[str, Any]]) -> list[dict[str, Any]]
 
 def grown(samples: Sequence[dict[str, Any]], clock: str) -> float:
     """Say by how much a clock of the kernel went on while no loss was repaired, in microseconds."""
-    return sum(
-        after[clock] - before[clock]
-        for before, after in pairwise(samples)
-        if before["ca_state"] < _RECOVERY
-    )
+    pairs = pairwise(samples)
+    return float(sum(b[clock] - a[clock] for a, b in pairs if a["ca_state"] < _RECOVERY))
 
 
 def _has_small_buffer(flow: Flow) -> bool:

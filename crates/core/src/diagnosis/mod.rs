@@ -86,11 +86,11 @@ pub fn diagnose(case: &Case) -> Option<Finding> {
     }
     // A sender that a window keeps closing on is paced, or probes, in between.
     if facts.closures >= 2 && facts.receiver >= threshold::CLOSING && facts.losses == 0 {
-        rivals[1].0 = rivals[1].0.max(rivals[2].0 + threshold::CLEAR_LEAD);
+        rivals[1].0 = rivals[1].0.max(rivals[2].0 + LEAD);
     }
     // What keeps running dry is no full link's, whatever else waits in its round-trip times.
     if application::runs_dry(case) && !network::is_buffered(case) {
-        rivals[0].0 = rivals[0].0.max(rivals[2].0 + threshold::CLEAR_LEAD);
+        rivals[0].0 = rivals[0].0.max(rivals[2].0 + LEAD);
     }
     rivals.sort_by(|a, b| b.0.total_cmp(&a.0));
     let [(most, first), (next, second), _] = rivals;
@@ -104,6 +104,9 @@ pub fn diagnose(case: &Case) -> Option<Finding> {
     }
     Some(confirm(case, Finding { cause, rival, confidence, shares }))
 }
+
+/// More than a clear lead, whatever rounding takes of it.
+const LEAD: f64 = 1.5 * threshold::CLEAR_LEAD;
 
 /// Which cause, given that the time was of this kind, and how sure.
 type Test = fn(&Case) -> (Cause, Confidence);
@@ -124,4 +127,25 @@ fn confirm(case: &Case, mut finding: Finding) -> Finding {
     }
     finding.shares.settle(case, finding.cause);
     finding
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_that_keeps_closing_goes_before_any_rival() {
+        for percent in 36..65 {
+            let receiver = f64::from(percent) / 100.0;
+            let facts = Facts {
+                span_s: 3.0,
+                receiver,
+                network: 1.0 - receiver,
+                closures: 3,
+                ..Facts::default()
+            };
+            let found = diagnose(&Case { facts, ..Case::default() }).expect("it lasted");
+            assert_eq!((found.cause, found.rival), (Cause::ReceiverSlowReader, None), "{receiver}");
+        }
+    }
 }

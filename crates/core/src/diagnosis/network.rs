@@ -45,10 +45,12 @@ pub fn cause(case: &Case) -> (Cause, Confidence) {
 /// Whether the half is in slow start on a link with room for as much again: what queues there are
 /// its own bursts, twice as dense as what was acknowledged, and they keep growing.
 fn leaps_freely(facts: &Facts) -> bool {
+    // Where the load is not known, a full link would leave a queue standing.
+    let standing = facts.queued >= threshold::QUEUED;
     facts.leaping >= threshold::LEAPING
         && facts.losses + u64::from(facts.marks) == 0
         && facts.is_queued()
-        && facts.load.is_some_and(|load| load < threshold::REACHING)
+        && facts.load.map_or(!standing, |load| load < threshold::REACHING)
 }
 
 /// Whether nearly all the time went into the repair of one loss episode, on a link that was idle
@@ -387,6 +389,26 @@ mod tests {
         };
         assert_eq!(named(0.34, 0.2), "application/paced", "a pace that slow start reached early");
         assert_eq!(named(0.34, 0.0), "transport/congestion_avoidance");
+    }
+
+    #[test]
+    fn bursts_of_slow_start_queue_only_for_themselves() {
+        let named = |queued: f64, load: Option<f64>| {
+            let facts = Facts {
+                leaping: 0.8,
+                growing: 1.0,
+                rounds: 5,
+                raised: Some(0.72),
+                queued,
+                load,
+                ..Facts::default()
+            };
+            cause(&Case { facts, ..Case::default() }).0.name()
+        };
+        assert_eq!(named(0.0, Some(0.3)), "transport/slow_start");
+        assert_eq!(named(0.0, None), "transport/slow_start", "too few packets to know the link");
+        assert!(named(0.6, None).starts_with("shared_bottleneck"), "a queue stands");
+        assert!(named(0.6, Some(0.97)).starts_with("unshared_bottleneck"));
     }
 
     /// A link with a standing queue at which everything that PPrate found is delivered.

@@ -55,11 +55,12 @@ impl Shares {
     }
 
     fn settle_application(&mut self, case: &Case, cause: Cause) {
-        // What leaves at the sender's own pace waits for that, whatever comes in between.
+        // What leaves at the sender's own pace waits for that, whatever comes in between; and of
+        // a segment or two in flight none waits for a window.
+        let clear = self.application >= threshold::CLEAR_SHARE
+            || case.facts.flight_segments <= threshold::TINY_FLIGHT;
         let paced = cause == Cause::ApplicationPaced
-            && (case.context.own_pace
-                || self.application >= threshold::CLEAR_SHARE
-                    && application::is_always_paced(case));
+            && (case.context.own_pace || clear && application::is_always_paced(case));
         let waited = if paced || self.application < threshold::UNSEEN {
             self.network
         } else {
@@ -78,7 +79,7 @@ mod tests {
 
     fn shares(facts: Facts, own_pace: bool, position: f64) -> (&'static str, [f64; 3]) {
         let context = Context { own_pace, position: Some(position), ..Context::default() };
-        let facts = Facts { span_s: 3.0, rounds: 40, flight_segments: 60.0, ..facts };
+        let facts = Facts { span_s: 3.0, rounds: 40, ..facts };
         let found = diagnose(&Case { facts, context, ..Case::default() }).expect("it lasted");
         let shares = found.shares;
         let rounded = [shares.application, shares.receiver_window, shares.network]
@@ -88,30 +89,58 @@ mod tests {
 
     #[test]
     fn waits_of_a_program_that_chance_ended_with_an_acknowledgement_are_its_own() {
-        let facts = Facts { dry: 0.7, network: 0.3, woken: 0.25, growing: 0.5, ..Facts::default() };
+        let facts = Facts {
+            dry: 0.7,
+            network: 0.3,
+            woken: 0.25,
+            flight_segments: 60.0,
+            growing: 0.5,
+            ..Facts::default()
+        };
         assert_eq!(shares(facts, false, 0.0), ("application", [0.95, 0.0, 0.05]));
     }
 
     #[test]
     fn a_queue_that_runs_dry_behind_a_full_buffer_is_not_the_programs_silence() {
-        let facts = Facts { dry: 0.3, idle: 0.05, network: 0.65, woken: 0.7, ..Facts::default() };
+        let facts = Facts {
+            dry: 0.3,
+            idle: 0.05,
+            network: 0.65,
+            flight_segments: 60.0,
+            woken: 0.7,
+            ..Facts::default()
+        };
         assert_eq!(shares(facts, false, 0.0), ("sender_window", [0.05, 0.0, 0.95]));
     }
 
     #[test]
     fn what_leaves_at_the_senders_own_pace_waits_for_it() {
-        let facts = Facts { idle: 0.3, network: 0.7, growing: 0.2, ..Facts::default() };
+        let facts = Facts {
+            idle: 0.3,
+            network: 0.7,
+            flight_segments: 60.0,
+            growing: 0.2,
+            ..Facts::default()
+        };
         assert_eq!(shares(facts, true, 0.0), ("application", [1.0, 0.0, 0.0]));
     }
 
     #[test]
     fn a_program_that_always_leaves_room_waits_for_no_window() {
-        let facts = Facts { unused: 0.8, network: 0.2, growing: 0.4, ..Facts::default() };
+        let facts = Facts {
+            unused: 0.8,
+            network: 0.2,
+            flight_segments: 60.0,
+            growing: 0.4,
+            ..Facts::default()
+        };
         assert_eq!(shares(facts, false, 0.0), ("application", [0.8, 0.0, 0.2]), "it grows");
         let to_and_fro = Facts { shrinking: 0.3, ..facts };
         assert_eq!(shares(to_and_fro, false, 0.0), ("application", [1.0, 0.0, 0.0]));
         let half = Facts { unused: 0.55, network: 0.45, ..to_and_fro };
         assert_eq!(shares(half, false, 0.0), ("application", [0.55, 0.0, 0.45]));
+        let tiny = Facts { flight_segments: 2.0, ..half };
+        assert_eq!(shares(tiny, false, 0.0), ("application", [1.0, 0.0, 0.0]));
     }
 
     #[test]
@@ -119,6 +148,7 @@ mod tests {
         let facts = Facts {
             receiver: 0.6,
             network: 0.4,
+            flight_segments: 60.0,
             fullness: Some(0.99),
             flight_variation: Some(0.0),
             ..Facts::default()

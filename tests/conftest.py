@@ -18,8 +18,18 @@ pyarrow = pytest.importorskip("pyarrow", reason="the tests make batches with pya
 ROOT = Path(__file__).parent.parent
 
 REAL_TIME = {
-    *("fanout", "lab", "lab_kernel_path", "lab_measure", "lab_tracepoint", "live_tcp", "mathis"),
-    *("measure", "monitor", "nic", "outputs", "signals", "sockets", "tui", "unprivileged"),
+    *("delivery", "fanout", "lab", "lab_kernel_path", "lab_measure", "lab_tracepoint", "live_tcp"),
+    *(
+        "mathis",
+        "measure",
+        "monitor",
+        "nic",
+        "outputs",
+        "signals",
+        "sockets",
+        "tui",
+        "unprivileged",
+    ),
 }
 """Modules with tests on the kernel's clock; others on the same machine may disturb them."""
 

@@ -309,6 +309,7 @@ def test_of_many_runs_the_longest_are_shown_and_the_rest_counted(interval, expla
 
 DOUBTS = [
     ({"share_application": 0.3}, "The application had nothing to send for 30.0 % of the time."),
+    ({"cause": "application/paced", "confidence": "medium"}, "A shaper of the sending host"),
     ({"handshake_seen": False}, "handshake is not in the capture"),
     ({"missed_bytes": 2000}, "gaps: 2.00 kB (0.1 %) were acknowledged that it never shows"),
     ({"position": None}, "Where the capture was made is unknown"),

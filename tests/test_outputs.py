@@ -1,14 +1,20 @@
 """Outputs of a live run that block, fail and come back; links that go; a run that is killed."""
 
+import array
+import fcntl
 import json
 import os
+import re
 import select
 import signal
 import subprocess
+import sys
+import termios
 import threading
 import time
 from pathlib import Path
 
+import duckdb
 import link as links
 import packets
 import pytest
@@ -259,6 +265,34 @@ def test_after_kill_9_the_store_has_all_but_the_last_interval(link, watch, tmp_p
     assert again.end() == 130
 
 
+def test_a_parquet_file_is_one_file_after_ctrl_c_and_a_store_after_kill_9(link, watch, tmp_path):
+    target, lines = tmp_path / "rows.parquet", tmp_path / "rows.jsonl"
+    first = watch(*OFTEN, "-o", target, "-o", lines)
+    first.wait("rows that wait in")
+    send = Traffic(link)
+    until = time.monotonic() + PATIENCE_S
+    while lines.read_text().count("\n") < 5 and time.monotonic() < until:
+        send()
+        time.sleep(0.02)
+    assert first.end() == 130
+    [(rows,)] = duckdb.sql(f"SELECT count(*) FROM '{target}'").fetchall()
+    assert rows == len(rows_in(lines))
+    assert {path.name for path in tmp_path.iterdir()} == {"rows.parquet", "rows.jsonl"}
+
+    whole = target.read_bytes()
+    second = watch(*OFTEN, "-o", target)
+    (parts,) = tmp_path.glob("rows.parquet.*.parts")
+    count = "SELECT count(*) FROM intervals"
+    until = time.monotonic() + PATIENCE_S
+    while api.Store(parts).query(count).fetchall() == [(0,)] and time.monotonic() < until:
+        send()
+        time.sleep(0.02)
+    second.end(signal.SIGKILL)
+    assert api.Store(parts).query(count).fetchall() > [(0,)]
+    assert target.read_bytes() == whole, "the file of the run before is as it was"
+    assert watch(*OFTEN, "-o", target).has_said(f"another run has rows in {parts}")
+
+
 def settled(store, question):
     """Say whether a store has stopped growing: two looks with a flush between them."""
     before = api.Store(store).query(question).fetchall()
@@ -290,3 +324,27 @@ def limit(size):
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+
+
+def test_a_paced_run_whose_reader_pauses_says_how_many_rows_it_lost(tmp_path):
+    capture = tmp_path / "transfer.pcap"
+    capture.write_bytes(packets.pcap(packets.transfer(20_000)))
+    options = ["--pace", "1000", "--interval", "1us", "--table", "intervals", "--format", "jsonl"]
+    command = [sys.executable, "-m", "tcpwhy", "analyze", str(capture), *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        # The pipe fills up, and the run goes on to the end of the capture.
+        waiting, until = 0, time.monotonic() + PATIENCE_S
+        while time.monotonic() < until and (waiting == 0 or waiting != bytes_in(process.stdout)):
+            waiting = bytes_in(process.stdout)
+            time.sleep(2)
+        rows, said = process.communicate(timeout=60)
+    (lost,) = re.findall(r"tcpwhy: ([\d,]+) rows were lost", said.decode())
+    whole = api.analyze(capture, table="intervals", interval="1us").rows()
+    assert len(rows.splitlines()) + int(lost.replace(",", "")) == len(whole)
+
+
+def bytes_in(pipe):
+    """Give how many bytes wait in a pipe."""
+    count = array.array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, count)
+    return count[0]

@@ -164,7 +164,7 @@ def test_a_newer_format_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"format 2.*upgrade"):
         Store(tmp_path)
     (tmp_path / "tcpwhy.json").write_text("{")
-    with pytest.raises(InputError, match="not readable"):
+    with pytest.raises(InputError, match="damaged"):
         Store(tmp_path)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import time
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -74,6 +75,7 @@ def test_days_past_keeping_go(sink, batch_of, tmp_path):
     sink.keep_up(keep_ns=2 * DAY)
     write(sink, batch_of, *(row(number, days_ago=number) for number in range(6)))
     assert numbers(tmp_path) == [0, 1, 2]
+    assert sink.removed_parts == 3
 
 
 def test_the_oldest_goes_when_it_is_too_much(sink, batch_of, tmp_path):
@@ -131,3 +133,36 @@ def test_a_full_disk_costs_what_does_not_fit_and_nothing_else(batch_of, tmp_path
     sink.write("flows", batch_of("flows", row(9)))
     sink.close()
     assert numbers(tmp_path) == [0, 1, 2, 3, 9]
+
+
+def test_two_writers_share_a_store(batch_of, tmp_path):
+    """Each joins its own parts, and finishes what it finds of the other without a loss."""
+    one, other = Sink(str(tmp_path), ("flows",)), Sink(str(tmp_path), ("flows",))
+    one.keep_up()
+    other.keep_up()
+    for number in range(2 * MANY_PARTS):
+        write(one if number % 2 else other, batch_of, row(number))
+    assert numbers(tmp_path) == list(range(2 * MANY_PARTS))
+    one.close()
+    other.close()
+    assert numbers(tmp_path) == list(range(2 * MANY_PARTS))
+
+
+@pytest.mark.parametrize("step", ["read_text", "replace", "unlink"])
+def test_another_writer_may_finish_a_join_at_any_step(sink, batch_of, tmp_path, monkeypatch, step):
+    sink.keep_up()
+    as_it_is = getattr(Path, step)
+
+    def other(path, *arguments, **options):
+        """Do what a writer does that opens the store right now, and then this step."""
+        if ".joined" in path.name and not path.name.endswith(".tmp"):
+            monkeypatch.undo()
+            upkeep.recover(tmp_path)
+        return as_it_is(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, step, other)
+    for number in range(MANY_PARTS):
+        write(sink, batch_of, row(number))
+    assert getattr(Path, step) is as_it_is, "the other writer has come between"
+    assert numbers(tmp_path) == list(range(MANY_PARTS))
+    assert not list(tmp_path.rglob(".joined-*"))

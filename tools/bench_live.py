@@ -182,7 +182,7 @@ def soak(net: Link, minutes: float) -> list[Row]:
     traffic += ["--flow-packets-max", "120000", "--snaplen", "96"]
     with subprocess.Popen(traffic, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as source:
         load = net.far_command(LOAD, FAR, "replay", "-", "--seconds", seconds)
-        found = watch_monitor(net, load, stdin=source.stdout, every_s=10.0)
+        found = watch_monitor(net, load, stdin=source.stdout, every_s=min(10, seconds / 60))
         source.kill()
     return [{"what": f"{minutes:g} minutes"} | found]
 

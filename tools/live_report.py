@@ -84,17 +84,19 @@ def soak(rows: Sequence[Row]) -> str:
     memory = row["resident_bytes"]
     tenths = [memory[len(memory) * n // 10 : len(memory) * (n + 1) // 10] for n in range(10)]
     least = [min(part) / 1e6 for part in tenths if part]
-    per_tenth = linear_regression(range(len(least[3:])), least[3:]).slope
+    trend = "."
+    if len(least) == 10:
+        slope = linear_regression(range(7), least[3:]).slope
+        trend = f", a line through the last seven of which rises by {slope:.1f} MB a tenth."
     # The sender stalls where others take its processor, and the run is so much longer.
-    lines = [[f"{row['sent'] / row['pps'] / 60:.0f} minutes", *figures(row)]]
+    lines = [[f"{row['sent'] / row['pps'] / 60:.3g} minutes", *figures(row)]]
     counted = [[name, f"{value:,}"] for name, value in row["counters"].items()]
     return "\n\n".join(
         [
             "A long run with flows that come and go:\n\n" + table(["length", *FIGURES], lines),
             f"Memory over the run, from {min(memory) / 1e6:,.0f} to {max(memory) / 1e6:,.0f} MB: "
             f"`{sparkline(memory)}`; the least of each tenth in MB: "
-            f"{', '.join(f'{value:,.0f}' for value in least)}, a line through the last seven of "
-            f"which rises by {per_tenth:.1f} MB a tenth.",
+            f"{', '.join(f'{value:,.0f}' for value in least)}{trend}",
             "Its counters that are not 0:\n\n" + table(["counter", "value"], counted),
         ]
     )

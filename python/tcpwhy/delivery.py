@@ -4,10 +4,11 @@ A sink that is slow loses rows, one that fails is tried again with the next rows
 counted and said.
 """
 
-import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
 
 from tcpwhy._core import Batch
 from tcpwhy.sinks import Sink
@@ -15,11 +16,18 @@ from tcpwhy.sinks import Sink
 WAITING = 64
 """Batches that may wait for a sink."""
 
+WAITING_ROWS = 131_072
+"""Rows that may: some 100 MB. One batch may in any case."""
+
 FLUSH_S = 3.0
 """A sink that can is given a chance to write this often: so much is lost with the machine."""
 
 GRACE_S = 10.0
-"""How long the end of a run waits for a sink that takes nothing."""
+"""How long the end of a run waits for a sink that takes nothing and does nothing."""
+
+
+Item: TypeAlias = tuple[str, Batch] | None
+"""A batch of a table, or the end of all."""
 
 
 class Delivery:
@@ -45,10 +53,13 @@ class Delivery:
         self._say = say
         self._slow = self._stuck = False
         self._refused: set[str] = set()
-        self._waiting: queue.Queue[tuple[str, Batch] | None] = queue.Queue(WAITING)
+        self._trouble = ""
+        self._waiting = _Line()
         self._lock = threading.Lock()
+        self._began = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"sink {name}", daemon=True)
         self._thread.start()
+        self._began.wait()
 
     @property
     def failing(self) -> bool:
@@ -57,9 +68,7 @@ class Delivery:
 
     def offer(self, table: str, batch: Batch) -> None:
         """Give a batch away if there is room for it."""
-        try:
-            self._waiting.put_nowait((table, batch))
-        except queue.Full:
+        if not self._waiting.put((table, batch)):
             self._lose(len(batch))
             if not self._slow:
                 self._slow = True
@@ -69,43 +78,57 @@ class Delivery:
         """Give a batch away, and wait a while for room: at the end of a run."""
         if self._stuck:
             return self.offer(table, batch)
-        try:
-            self._waiting.put((table, batch), timeout=self._grace_s)
-        except queue.Full:
-            self._stuck = True
+        if not self._put_in_time((table, batch)):
             self._lose(len(batch))
         return None
 
     def close(self) -> None:
-        """Let the sink take what waits, and finish; one that takes nothing is given up."""
-        try:
-            self._waiting.put(None, timeout=0 if self._stuck else self._grace_s)
-        except (queue.Full, ValueError):
-            self._stuck = True
+        """Let the sink take what waits, and finish; one that does nothing is given up."""
+        self._put_in_time(None)
         while not self._stuck and self._thread.is_alive():
-            left = self._waiting.qsize()
+            before = self._standing()
             self._thread.join(self._grace_s)
-            self._stuck = self._thread.is_alive() and self._waiting.qsize() == left
+            self._stuck = self._thread.is_alive() and self._standing() == before
         if self._stuck:
-            with self._waiting.mutex:
-                left_rows = sum(len(item[1]) for item in self._waiting.queue if item)
-            self._lose(left_rows)
+            self._lose(self._waiting.rows)
             self._say(f"{self.name}: takes nothing, given up")
 
+    def _put_in_time(self, item: Item) -> bool:
+        """Give something away as long as the sink does anything; say whether there was room."""
+        while not self._stuck:
+            before = self._standing()
+            if self._waiting.put(item, self._grace_s):
+                return True
+            self._stuck = self._standing() == before
+        return False
+
+    def _standing(self) -> tuple[int, int]:
+        """Give what changes while the thread works: batches that wait, its processor time.
+
+        A sink that joins parts, or makes a file of them, may take nothing for long; one that is
+        blocked takes no time of a processor either.
+        """
+        try:
+            worked_ns = time.clock_gettime_ns(self._clock)
+        except OSError:
+            # The thread has ended.
+            worked_ns = -1
+        return len(self._waiting), worked_ns
+
     def _run(self) -> None:
+        self._clock = time.pthread_getcpuclockid(threading.get_ident())
+        self._began.set()
         due = time.monotonic() + self._every_s
         while True:
-            try:
-                item = self._waiting.get(timeout=max(due - time.monotonic(), 0))
-            except queue.Empty:
-                pass
-            else:
+            for item in self._waiting.take(due - time.monotonic()):
                 if item is None:
-                    break
+                    return self._end()
                 self._write(*item)
             if time.monotonic() >= due:
                 due = time.monotonic() + self._every_s
                 self._try("flush", getattr(self._sink, "flush", lambda: None))
+
+    def _end(self) -> None:
         if not self._try("close", self._sink.close):
             # What a sink held back in the hope for better times.
             self._lose(getattr(self._sink, "waiting", 0))
@@ -113,7 +136,7 @@ class Delivery:
     def _write(self, table: str, batch: Batch) -> None:
         if not self._try("write", lambda: self._sink.write(table, batch)):
             self._lose(len(batch))
-        elif self._slow and self._waiting.empty():
+        elif self._slow and not len(self._waiting):
             self._slow = False
             self._say(f"{self.name}: keeps up again, {self.rows_lost:,} rows were lost")
 
@@ -123,10 +146,13 @@ class Delivery:
             action()
         except Exception as error:
             self.gone |= isinstance(error, BrokenPipeError)
-            if not self.failing and not self.gone:
-                # The file may be one that is not there under this name before it is complete.
-                what = (isinstance(error, OSError) and error.strerror) or error
-                self._say(f"{self.name}: {what}; the capture goes on")
+            # The file may be one that is not there under this name before it is complete.
+            what = (isinstance(error, OSError) and error.strerror) or str(error)
+            is_end = kind == "close"
+            if not self.gone and (not self.failing or (is_end and what != self._trouble)):
+                more = "" if is_end else "; the capture goes on"
+                self._say(f"{self.name}: {what.partition(chr(10))[0]}{more}")
+            self._trouble = what
             self._refused.add(kind)
             return False
         if kind in self._refused:
@@ -138,6 +164,44 @@ class Delivery:
     def _lose(self, rows: int) -> None:
         with self._lock:
             self.rows_lost += rows
+
+
+class _Line:
+    """Batches that wait, bounded by their number and by their rows."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._items: deque[Item] = deque()
+        self._changed = threading.Condition()
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def put(self, item: Item, timeout_s: float = 0) -> bool:
+        """Append when there is room, or by then; say whether there was."""
+        rows = len(item[1]) if item else 0
+
+        def fits() -> bool:
+            room = len(self._items) < WAITING and self.rows + rows <= WAITING_ROWS
+            return room or not self._items
+
+        with self._changed:
+            if not self._changed.wait_for(fits, timeout_s):
+                return False
+            self._items.append(item)
+            self.rows += rows
+            self._changed.notify_all()
+        return True
+
+    def take(self, timeout_s: float) -> list[Item]:
+        """Take the first, once there is one; nothing when there is none by then."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._items, max(timeout_s, 0)):
+                return []
+            item = self._items.popleft()
+            self.rows -= len(item[1]) if item else 0
+            self._changed.notify_all()
+        return [item]
 
 
 def pour(

@@ -47,6 +47,9 @@ def write_file(
     try:
         copy(connection, rows, unfinished, COPY_OPTIONS[format].format(group_rows=group_rows))
         unfinished.replace(path)
+    except OSError as error:
+        # Nobody knows the file by the name that it has until it is complete.
+        raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         unfinished.unlink(missing_ok=True)
 
@@ -58,9 +61,16 @@ def copy(connection: "duckdb.DuckDBPyConnection", rows: str, path: Path, options
     try:
         connection.execute(f"COPY ({rows}) TO {quoted(str(path))} ({options})")
     except duckdb.IOException as error:
-        number = re.search(r"errno\W+(\d+)", str(error))
-        code = int(number[1]) if number else errno.EIO
+        code = _number(str(error))
         raise OSError(code, os.strerror(code), str(path)) from error
+
+
+def _number(message: str) -> int:
+    """Find the system's number of an error in what DuckDB says about it."""
+    if number := re.search(r"errno\W+(\d+)", message):
+        return int(number[1])
+    texts = {os.strerror(code): code for code in errno.errorcode}
+    return next((code for text, code in texts.items() if text in message), errno.EIO)
 
 
 def quoted(text: str) -> str:

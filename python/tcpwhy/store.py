@@ -8,6 +8,7 @@ that no reader finds a table without a file. A flow is in a store once: analysin
 replaces its rows.
 """
 
+import errno
 import json
 import os
 import re
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from tcpwhy import _core
 from tcpwhy._core import Batch, InputError, Rows, UsageError
 from tcpwhy.files import GROUP_ROWS, STEADY_GROUP_ROWS, quoted, steady, write_file
-from tcpwhy.upkeep import SMALL_BYTES, Upkeep
+from tcpwhy.upkeep import SMALL_BYTES, Upkeep, size_bytes
 
 if TYPE_CHECKING:
     import duckdb
@@ -47,17 +48,24 @@ class Store:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        if not (self.path / _META).is_file():
-            raise InputError(
-                f"{path}: not a store: make one with tcpwhy analyze … --output {path}/"
-            )
-        _check_format(self.path)
+        try:
+            if not self.path.exists():
+                raise InputError(f"{path}: no such folder; check the name")
+            if not (self.path / _META).is_file():
+                raise InputError(
+                    f"{path}: not a store: make one with tcpwhy analyze … --output STORE/"
+                )
+            _check_format(self.path)
+        except PermissionError as error:
+            raise InputError(f"{error.filename}: permission denied; make it readable") from error
 
     def connect(self) -> "duckdb.DuckDBPyConnection":
         """Open an in-memory database with the views; it can read the store and nothing else."""
         connection = _empty()
         connection.execute("SET parquet_metadata_cache = true")
         for name, _ in _core.schemas():
+            if not self._has(name):
+                continue
             files = quoted(str(self.path / name / "*" / "*.parquet"))
             # The empty table brings the columns that an older store lacks, as NULL.
             connection.execute(
@@ -68,6 +76,17 @@ class Store:
         connection.execute(f"SET allowed_directories = [{quoted(str(self.path.absolute()))}]")
         connection.execute("SET enable_external_access = false; SET lock_configuration = true")
         return connection
+
+    def _has(self, table: str) -> bool:
+        """Say whether there is a file of a table: a store that is older than it has none."""
+        folder = self.path / table
+        try:
+            dates = [date for date in folder.iterdir() if date.is_dir()]
+            return any(part.suffix == ".parquet" for date in dates for part in date.iterdir())
+        except FileNotFoundError:
+            return False
+        except PermissionError as error:
+            raise InputError(f"{error.filename}: permission denied; make it readable") from error
 
     def query(self, question: str) -> "duckdb.DuckDBPyRelation":
         """Ask a stored question or a table by name, or a question of one's own in SQL.
@@ -119,6 +138,11 @@ def explained(path: Path) -> Iterator[None]:
     except duckdb.Error as error:
         message = str(error).partition("\n")[0]
         if isinstance(error, duckdb.IOException) or str(path) in message:
+            message = re.sub(r"^[A-Z][\w ]* Error: ", "", message)
+            if "No such file" in message:
+                message += "; it was joined with others or removed meanwhile: ask again"
+            elif "Parquet" in message:
+                message += "; put the file back, or remove it and its rows"
             raise InputError(f"{path}: {message}") from error
         raise UsageError(message) from error
 
@@ -147,8 +171,15 @@ class Sink:
             self._earlier[name] = [str(part) for part in (self.path / name).glob("*/*.parquet")]
             folder = self.path / name / "date=1970-01-01"
             folder.mkdir(parents=True, exist_ok=True)
+            if not os.access(folder.parent, os.W_OK | os.X_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder.parent))
             if not (folder / f"{_SEED}.parquet").exists():
                 write_file(self._connection, f"FROM {name}", folder / f"{_SEED}.parquet")
+
+    @property
+    def removed_parts(self) -> int:
+        """Give how many parts went for their age, or the size of the store."""
+        return self._upkeep.removed_parts if self._upkeep else 0
 
     def write(self, table: str, batch: Batch) -> None:
         """Take a batch; a part is written when enough rows wait, or else the batch is refused."""
@@ -176,7 +207,7 @@ class Sink:
         if self._upkeep:
             self._upkeep.join(self._written)
             self._upkeep.remove()
-            small = (p for p in self._written if p.exists() and p.stat().st_size < SMALL_BYTES)
+            small = (part for part in self._written if 0 < size_bytes(part) < SMALL_BYTES)
             self._written = list(small)
 
     def close(self) -> None:
@@ -196,8 +227,10 @@ class Sink:
             if table in _WHOLE:
                 for part in self._earlier[table]:
                     Path(part).unlink(missing_ok=True)
+            # Whoever removes a store while it is written gets a new one.
+            _make(self.path)
             folder = self.path / table / f"date={date}"
-            folder.mkdir(exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
             order = " ORDER BY flow_id" if table in _TIME_COLUMN else ""
             rows = f"FROM {table} WHERE {where}{order}"
             target = folder / f"part-{ulid()}.parquet"
@@ -215,6 +248,10 @@ class Sink:
         earlier = [part for part in self._earlier[table] if Path(part).exists()]
         if not earlier:
             return
+        with explained(self.path):
+            self._take_out(table, earlier)
+
+    def _take_out(self, table: str, earlier: Sequence[str]) -> None:
         parts = f"read_parquet([{', '.join(map(quoted, earlier))}], filename = true)"
         again = f"SELECT DISTINCT filename FROM {parts} SEMI JOIN {table} USING (flow_id)"
         for (part,) in self._connection.execute(again).fetchall():
@@ -241,24 +278,38 @@ def ulid() -> str:
 
 def _make(path: Path) -> None:
     if path.exists() and not path.is_dir():
-        raise UsageError(f"{path}: a store is a folder, and this is a file")
-    if path.is_dir() and any(path.iterdir()) and not (path / _META).is_file():
-        raise UsageError(f"{path}: not a store, and not empty: choose another folder")
+        raise UsageError(
+            f"{path}: a store is a folder, and this is a file: choose another name, or one with a"
+            f" suffix, such as {path}.jsonl"
+        )
     path.mkdir(parents=True, exist_ok=True)
     if (path / _META).is_file():
         _check_format(path)
         return
+    # One that was being made when its writer was killed has no more than an unfinished head.
+    others = [entry for entry in path.iterdir() if not entry.name.startswith(f".{_META}.")]
+    if others and not (path / _META).is_file():
+        raise UsageError(f"{path}: not a store, and not empty: choose another folder")
     meta: dict[str, Any] = {"format": FORMAT, "made_by": f"tcpwhy {_core.__version__}"}
     unfinished = path / f".{_META}.{ulid()}"
-    unfinished.write_text(json.dumps(meta) + "\n", encoding="utf-8")
-    unfinished.replace(path / _META)
+    try:
+        unfinished.write_text(json.dumps(meta) + "\n", encoding="utf-8")
+        unfinished.replace(path / _META)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def _check_format(path: Path) -> None:
     try:
         version = int(json.loads((path / _META).read_text("utf-8"))["format"])
     except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path / _META}: not readable as the head of a store") from error
+        raise InputError(
+            f"{path / _META}: damaged: where the parts beside it are of this version of tcpwhy,"
+            f' {{"format": {FORMAT}}} in it makes them readable again'
+        ) from error
     if version > FORMAT:
-        message = f"{path}: a store of format {version}, this tcpwhy reads up to {FORMAT}: upgrade"
+        message = f"{path}: a store of format {version}, and tcpwhy {_core.__version__} knows up to"
+        message += f" {FORMAT}: upgrade (pip install -U tcpwhy), or use another store"
         raise InputError(message)

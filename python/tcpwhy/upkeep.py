@@ -7,6 +7,7 @@ removed is noted first, and removed by whoever opens the store next.
 import json
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from tcpwhy.files import STEADY_GROUP_ROWS, quoted, steady, write_file
@@ -37,7 +38,7 @@ class Upkeep:
         """Join small parts of the same table and day among those `written`."""
         by_folder: dict[Path, list[Path]] = {}
         for part in written:
-            if part.exists() and part.stat().st_size < SMALL_BYTES:
+            if 0 < size_bytes(part) < SMALL_BYTES:
                 by_folder.setdefault(part.parent, []).append(part)
         for folder, parts in by_folder.items():
             if len(parts) >= MANY_PARTS:
@@ -54,7 +55,7 @@ class Upkeep:
                 self._drop(part)
             parts = [part for part in parts if part.parent.name >= oldest]
         if self.keep_bytes is not None:
-            sizes = [part.stat().st_size for part in parts]
+            sizes = [size_bytes(part) for part in parts]
             excess = sum(sizes) - self.keep_bytes
             for part, size in zip(parts, sizes, strict=True):
                 if excess <= 0:
@@ -88,25 +89,34 @@ class Upkeep:
         self.removed_parts += 1
 
 
+def size_bytes(part: Path) -> int:
+    """Give the bytes of a part; none of one that another writer removed."""
+    try:
+        return part.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
 def recover(path: Path) -> None:
     """Finish what a crash interrupted."""
     for note in path.glob(f"*/*/{_NOTE}*.json"):
         _finish(note)
     for leftover in path.glob("*/*/.part-*"):
-        if time.time() - leftover.stat().st_mtime > 3600:
-            leftover.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            if time.time() - leftover.stat().st_mtime > 3600:
+                leftover.unlink()
 
 
 def _finish(note: Path) -> None:
-    """Do what a note says; any part of it may have been done before."""
-    plan = json.loads(note.read_text(encoding="utf-8"))
-    joined = note.parent / plan["joined"]
-    if joined.exists():
-        # A reader sees a row twice rather than not at all, for the time of these calls.
-        joined.replace(note.parent / plan["into"])
-    for name in plan["of"]:
-        (note.parent / name).unlink(missing_ok=True)
-    note.unlink()
+    """Do what a note says; any part of it may have been done, or be done by another writer."""
+    with suppress(FileNotFoundError):
+        plan = json.loads(note.read_text(encoding="utf-8"))
+        with suppress(FileNotFoundError):
+            # A reader sees a row twice rather than not at all, for the time of these calls.
+            (note.parent / plan["joined"]).replace(note.parent / plan["into"])
+        for name in plan["of"]:
+            (note.parent / name).unlink(missing_ok=True)
+        note.unlink()
 
 
 def _parts(path: Path) -> Iterator[Path]:

@@ -104,8 +104,8 @@ counters! {
         /// Segments of connections seen in one direction only, beyond the last 256 of each: nothing
         /// will acknowledge them, so that nothing is lost with their record.
         UnansweredOverflow = "unanswered_overflow",
-        /// Periods that were joined with their neighbour since a half had more than 8,192: its rows
-        /// of `periods` are coarser.
+        /// Periods that are no more since a half came to 8,192, of which Merge left more than
+        /// 4,096, and each two became one: its rows of `periods` are coarser.
         PeriodOverflow = "period_overflow",
         /// Frames without a time of their own, which are given that of the frame before them.
         PacketsWithoutTime = "packets_without_time",

@@ -2,7 +2,7 @@
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, UInt64Type};
+use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use proptest::prelude::*;
 use tcpwhy_core::counter::Counter;
 use tcpwhy_core::flow::class::Timeouts;
@@ -198,12 +198,54 @@ fn a_half_of_many_periods_has_fewer_and_the_same_verdict() {
     assert!(many.2 <= 8192 && many.3 > 0, "{} periods, {} joined", many.2, many.3);
 }
 
-/// Six segments a second, each acknowledged after 20 ms.
+/// Halves of bursts: their number, the segments of each and the ms between these, the pause after
+/// it in ms; then the periods that end, and those that the bound joins with a neighbour. Two
+/// periods a burst, a transfer and a pause, but for the pause after the last.
+const PERIODS: &str = "
+    4096 bursts of  6 segments every  1 ms, pause 994 ms    8191 periods     0 joined
+    4097 bursts of  6 segments every  1 ms, pause 994 ms    8193 periods  4096 joined
+    6144 bursts of  6 segments every  1 ms, pause 994 ms   12287 periods  4096 joined
+    6145 bursts of  6 segments every  1 ms, pause 994 ms   12289 periods  8192 joined
+    8193 bursts of  6 segments every  1 ms, pause 994 ms   16385 periods 12288 joined
+    8193 bursts of 14 segments every 90 ms, pause  40 ms   16385 periods     0 joined
+";
+
+/// A half counts from its 8,192nd period on, if Merge leaves more than 4,096 of them, as it does
+/// not where the pauses are short: then each two become one, and so again after the next 4,096.
+#[test]
+fn a_half_counts_the_periods_that_its_bound_joins_and_no_others() {
+    let options = Options { tables: vec![Table::Periods], ..Options::default() };
+    for line in PERIODS.lines().filter(|line| !line.trim().is_empty()) {
+        let words = line.split(|c: char| !c.is_ascii_digit()).filter(|word| !word.is_empty());
+        let numbers: Vec<i64> = words.map(|word| word.parse().expect("a number")).collect();
+        let &[bursts, length, gap_ms, pause_ms, ended, joined] = &numbers[..] else {
+            panic!("six numbers: {line}")
+        };
+        let (batches, pipeline) = run(&bursts_of(bursts, length, gap_ms, pause_ms), &options);
+        let merged = |(_, batch): &(Table, RecordBatch)| -> i64 {
+            let column = batch.column_by_name("merged_periods").expect("in every row");
+            column.as_primitive::<UInt32Type>().values().iter().map(|&n| i64::from(n)).sum()
+        };
+        let periods = batches.iter().filter(|(table, _)| *table == Table::Periods);
+        assert_eq!(periods.map(merged).sum::<i64>(), ended, "{line}");
+        assert_eq!(pipeline.counters().value(Counter::PeriodOverflow), joined as u64, "{line}");
+    }
+}
+
+/// Six segments a second.
 fn bursts_of_an_application(bursts: i64) -> Vec<Segment> {
+    bursts_of(bursts, 6, 1, 994)
+}
+
+/// Segments `gap_ms` apart with a longer gap after each `length` of them, the last acknowledged
+/// before it is over: within 20 ms where that is possible.
+fn bursts_of(bursts: i64, length: i64, gap_ms: i64, pause_ms: i64) -> Vec<Segment> {
     let mut segments = Vec::new();
-    for n in 0..bursts * 6 {
+    let rtt_ms = if pause_ms > 40 { 20 } else { 1 };
+    for n in 0..bursts * length {
         let seq = Seq((n as u32).wrapping_mul(1460));
-        let ts = Nanos::from_millis(n / 6 * 1000 + n % 6);
+        let burst_ms = length * gap_ms + pause_ms;
+        let ts = Nanos::from_millis(n / length * burst_ms + n % length * gap_ms);
         let full = segment(0, 0, 'd');
         let data = Segment { seq, ts, payload_len: 1460, ip_len: 1500, wire_len: 1514, ..full };
         segments.push(data);
@@ -214,7 +256,7 @@ fn bursts_of_an_application(bursts: i64) -> Vec<Segment> {
             wire_len: 54,
             seq: Seq(1),
             ack: seq + 1460,
-            ts: data.ts + Nanos::from_millis(20),
+            ts: data.ts + Nanos::from_millis(rtt_ms),
             ..data
         });
     }

@@ -49,7 +49,14 @@ class SizeType(click.ParamType[int]):
             self.fail(str(error), param, ctx)
 
 
+class FactorType(click.FloatRange):
+    """A number above 0."""
+
+    name = "number above 0"
+
+
 DURATION = DurationType()
+FACTOR = FactorType(min=0, min_open=True)
 SIZE = SizeType()
 
 FORMAT = click.option(

@@ -13,6 +13,18 @@ from tcpwhy.ethtool import Link
 STATUS_S = 1.0
 
 
+def losses(result: Result, deliveries: Sequence[Delivery] = ()) -> Iterator[str]:
+    """Say at the end of a live or paced run what was lost, and by whom."""
+    for delivery in deliveries:
+        if delivery.rows_lost:
+            yield f"{delivery.name}: {delivery.rows_lost:,} rows were lost"
+    lost = result.lost()
+    if lost.packets:
+        yield f"{lost.packets:,} packets were lost: the ring was full (kernel_drops)"
+    if lost.rows:
+        yield f"{lost.rows:,} rows were lost: no output took them in time (rows_dropped)"
+
+
 @contextmanager
 def status_line(result: Result, deliveries: Sequence[Delivery], *, shown: bool) -> Iterator[None]:
     """Show every second what comes and what is lost; on a terminal always in the same line."""

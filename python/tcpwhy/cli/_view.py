@@ -3,6 +3,7 @@
 import os
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 
 import click
@@ -16,6 +17,9 @@ from tcpwhy.units import nanoseconds
 
 TABLES = ("intervals", "flows")
 """What the view is made of."""
+
+SAID = 100
+"""Messages of a run that are shown again at its end: the last ones."""
 
 OPTION = click.option(
     "--tui", is_flag=True, help="Show the run on the terminal while it lasts; ? lists the keys."
@@ -44,7 +48,7 @@ class View:
 
         self.board = Board(nanoseconds(interval) if interval else INTERVAL_NS)
         self.delivery = Delivery("the view", self.board, say=self.say)
-        self._said: list[str] = []
+        self._said: deque[str] = deque(maxlen=SAID)
         self._note: Callable[[str], None] | None = None
 
     def say(self, message: str) -> None:

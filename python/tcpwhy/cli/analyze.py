@@ -12,8 +12,9 @@ import click
 from tcpwhy._core import UsageError
 from tcpwhy.analysis import TABLES, Result, analyze
 from tcpwhy.cli import INTERRUPTED, _view
-from tcpwhy.cli._options import DURATION, FORMAT, OUTPUT, analysis
+from tcpwhy.cli._options import DURATION, FACTOR, FORMAT, OUTPUT, analysis
 from tcpwhy.cli._progress import progress_of
+from tcpwhy.cli._status import losses
 from tcpwhy.cli._stopping import stopping
 from tcpwhy.delivery import Delivery
 from tcpwhy.sinks import Sink, open_sink
@@ -40,7 +41,7 @@ from tcpwhy.sinks import Sink, open_sink
 )
 @click.option(
     "--pace",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FACTOR,
     metavar="FACTOR",
     help="Read as fast as the packets came, times this: a rehearsal of a live run.",
 )
@@ -84,8 +85,7 @@ def command(
         shown = not (sys.stdout.isatty() and "-" in targets and format in ("csv", "jsonl"))
         with progress_of(result, shown=shown):
             found = _pour(result, sinks)
-    for error in result.damage:
-        click.echo(f"tcpwhy: {error}", err=True)
+    _tell(result, [])
     if interrupted:
         return INTERRUPTED
     if result.damage:
@@ -118,10 +118,15 @@ def _rehearse(
         view.run(", ".join(Path(name).name for name in captures), result, deliveries, ended)
     for delivery in deliveries:
         delivery.close()
-    for error in result.damage:
-        click.echo(f"tcpwhy: {error}", err=True)
+    _tell(result, deliveries)
     code = result.damage[0].exit_code if result.damage else 0
     return INTERRUPTED if came else code
+
+
+def _tell(result: Result, deliveries: Sequence[Delivery]) -> None:
+    """Say what was lost, and what was wrong with the inputs."""
+    for message in (*losses(result, deliveries), *map(str, result.damage)):
+        click.echo(f"tcpwhy: {message}", err=True)
 
 
 def _pour(result: Result, sinks: Sequence[Sink]) -> set[str]:

@@ -11,7 +11,7 @@ import click
 from tcpwhy import UsageError, ethtool, store
 from tcpwhy.cli import INTERRUPTED, _view
 from tcpwhy.cli._options import DURATION, FORMAT, OUTPUT, SIZE, analysis
-from tcpwhy.cli._status import status_line, warnings
+from tcpwhy.cli._status import losses, status_line, warnings
 from tcpwhy.cli._stopping import stopping
 from tcpwhy.delivery import Delivery, pour
 from tcpwhy.live import FANOUTS, TABLES, TIMESTAMPS, Monitor, bounds_that_bit, monitor
@@ -143,6 +143,9 @@ def command(
             pour(result.batches(), deliveries, ended)
     is_overview = format in (None, "table") and "-" in targets
     code = _account(result, deliveries, explain=not is_overview)
+    for target, sink in zip(targets, sinks, strict=True):
+        if isinstance(sink, store.Sink) and sink.removed_parts:
+            _say(f"{target}: {sink.removed_parts:,} parts were removed (--keep, --keep-size)")
     return INTERRUPTED if came else code
 
 
@@ -164,7 +167,10 @@ def _prepare(sinks: Sequence[tuple[str, Sink]], bounds: dict[str, int | None]) -
         kept.keep_up(**bounds)
     for target, sink in sinks:
         if isinstance(sink, parquet.Sink):
-            _say(f"{target}: rows wait in memory until the end; a store (PATH/) takes them at once")
+            for folder in parquet.left_over(target):
+                _say(f"{target}: another run has rows in {folder}: it was killed or goes on")
+            sink.keep_up()
+            _say(f"{target}: is made at the end, of the rows that wait in {sink.parts}")
 
 
 def _account(result: Monitor, deliveries: Sequence[Delivery], *, explain: bool) -> int:
@@ -174,11 +180,8 @@ def _account(result: Monitor, deliveries: Sequence[Delivery], *, explain: bool) 
     """
     for delivery in deliveries:
         delivery.close()
-        if delivery.rows_lost:
-            _say(f"{delivery.name}: {delivery.rows_lost:,} rows were lost")
-    lost = result.lost()
-    if any(lost):
-        _say(f"lost: {lost.packets:,} packets (kernel), {lost.rows:,} rows (waiting for output)")
+    for line in losses(result, deliveries):
+        _say(line)
     for line in bounds_that_bit(result.standing().counters) if explain else ():
         _say(line)
     for error in result.damage:

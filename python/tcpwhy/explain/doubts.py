@@ -24,7 +24,8 @@ def doubts(half: Half, found: Sequence[Run]) -> list[str]:
     """Give the sentences, the weightiest first; none for a half without a verdict."""
     if half.limitation is None:
         return []
-    return [*_time(half, found), *_capture(half), *_window(half), *_capacity(half), *_size(half)]
+    first = [*_time(half, found), *_pace(half), *_capture(half), *_window(half)]
+    return [*first, *_capacity(half), *_size(half)]
 
 
 def _time(half: Half, found: Sequence[Run]) -> Iterator[str]:
@@ -51,6 +52,15 @@ def _time(half: Half, found: Sequence[Run]) -> Iterator[str]:
     if rest:
         parts = [f"{as_duration(time)} with {limit(*key)}" for key, time in rest.items()]
         yield f"Intervals with other causes: {listed(parts)}, of {as_duration(whole)} in all."
+
+
+def _pace(half: Half) -> Iterator[str]:
+    """What else may space packets where the sender is seen to leave room unused."""
+    if half.cause == "application/paced" and half.confidence != "high":
+        yield (
+            "A shaper of the sending host (tbf, htb) would look the same: a capture sees packets"
+            " behind it."
+        )
 
 
 def _capture(half: Half) -> Iterator[str]:

@@ -4,6 +4,7 @@ A module with `SUFFIXES` is a file format named like the module; one with `SCHEM
 addressed by URL. Either has a class `Sink(target, tables)` with the two methods below.
 """
 
+import errno
 import importlib
 import pkgutil
 import sys
@@ -62,12 +63,32 @@ def open_sink(target: str, *, format: str | None, tables: Sequence[str] | None) 
 @contextmanager
 def output(target: str) -> Iterator[BinaryIO]:
     """Open a file for writing, or standard output for `-`."""
-    if target == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-    else:
-        with Path(target).open("wb") as file:
-            yield file
+    check_folder(target)
+    with named(target):
+        if target == "-":
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+        else:
+            with Path(target).open("wb") as file:
+                yield file
+
+
+@contextmanager
+def named(target: str) -> Iterator[None]:
+    """Have an error of the system name what was written to; that of a write does not."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = "standard output" if target == "-" else target
+        raise
+
+
+def check_folder(target: str) -> None:
+    """Insist on a folder for a file: the system does not say which of the two is missing."""
+    folder = Path(target).parent
+    if target != "-" and not folder.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "no such folder", str(folder))
 
 
 def only_table(tables: Sequence[str], format: str) -> str:

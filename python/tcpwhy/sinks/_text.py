@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from tcpwhy._core import Batch, Rows
 from tcpwhy.files import copy
-from tcpwhy.sinks import output
+from tcpwhy.sinks import named, output
 
 
 def append(file: BinaryIO, data: bytes) -> None:
@@ -40,6 +40,7 @@ class TextSink:
         import duckdb
 
         self.tables = tables
+        self._target = target
         self._open = ExitStack()
         self._file = self._open.enter_context(output(target))
         folder = self._open.enter_context(tempfile.TemporaryDirectory(prefix="tcpwhy-"))
@@ -51,7 +52,8 @@ class TextSink:
         self._connection.register("batch", batch)
         # A file in between: COPY to a path truncates it, and Python may own the stream.
         copy(self._connection, select, self._part, options)
-        append(self._file, self._part.read_bytes())
+        with named(self._target):
+            append(self._file, self._part.read_bytes())
 
     def close(self) -> None:
         """Close the target."""

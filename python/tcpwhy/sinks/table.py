@@ -8,7 +8,7 @@ from tcpwhy import _core
 from tcpwhy._core import Batch
 from tcpwhy.overview import HALVES_SHOWN, WEIGHT, Half, overview
 from tcpwhy.simulated import Summary
-from tcpwhy.sinks import output
+from tcpwhy.sinks import named, output
 from tcpwhy.terminal import Style, grid, width
 
 SUFFIXES = (".txt",)
@@ -54,6 +54,7 @@ class Sink:
         """Open the target."""
         import duckdb
 
+        self._target = target
         self._wanted = tables
         # The counters are the foot of the overview.
         self.tables = tuple(dict.fromkeys((*tables, "counters")))
@@ -107,5 +108,6 @@ class Sink:
         self._total += total
 
     def _print(self, lines: Iterable[str]) -> None:
-        self._out.write("".join(f"{line}\n" for line in lines).encode())
-        self._out.flush()
+        with named(self._target):
+            self._out.write("".join(f"{line}\n" for line in lines).encode())
+            self._out.flush()

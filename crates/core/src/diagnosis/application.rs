@@ -64,6 +64,14 @@ pub fn runs_dry(case: &Case) -> bool {
         && facts.load.is_some_and(|load| load < threshold::REACHING)
 }
 
+/// Whether a shaper of the sending host (tbf, htb) would look the same: segments leave spread, and
+/// what waits to be sent was never seen to run out. Behind the host's own queue, which is where a
+/// capture on it sees, a socket that paces and a shaper differ by the little that TCP Small Queues
+/// let wait in the latter.
+pub fn may_be_shaped(case: &Case) -> bool {
+    case.facts.idle + case.facts.dry < threshold::WITHOUT_DATA
+}
+
 /// Which of its habits.
 pub fn cause(case: &Case) -> (Cause, Confidence) {
     let facts = &case.facts;
@@ -87,6 +95,24 @@ mod tests {
     use super::super::{Context, Facts};
     use super::*;
     use crate::flow::losses::Shape;
+
+    #[test]
+    fn a_pace_without_a_program_that_runs_dry_may_be_a_shapers() {
+        let sure = |dry: f64| {
+            let facts = Facts {
+                span_s: 10.0,
+                unused: 0.92 - dry,
+                dry,
+                raised: Some(0.0),
+                ..Facts::default()
+            };
+            let context = Context { position: Some(0.0), ..Context::default() };
+            let found = super::super::diagnose(&Case { facts, context, ..Case::default() });
+            found.map(|finding| (finding.cause, finding.confidence))
+        };
+        assert_eq!(sure(0.3), Some((Cause::ApplicationPaced, Confidence::High)), "a program");
+        assert_eq!(sure(0.0), Some((Cause::ApplicationPaced, Confidence::Medium)));
+    }
 
     #[test]
     fn room_left_unused_behind_a_policer_is_no_programs() {

@@ -1,7 +1,7 @@
 //! The numbers that decided, as a sentence.
 
 use super::words::{bytes, count, grouped, percent, rate, seconds, time};
-use super::{Case, Cause, Finding, sender as window, threshold};
+use super::{Case, Cause, Finding, application as program, sender as window, threshold};
 use crate::record::Text;
 
 /// One sentence with the numbers behind a finding.
@@ -73,7 +73,13 @@ fn application(case: &Case, cause: Cause, finding: &Finding) -> Vec<String> {
         true => "after each of them the other side had asked for more".to_owned(),
         false => String::new(),
     };
-    vec![first, small, pauses, answers, quiet(case)]
+    let shaper = match cause {
+        Cause::ApplicationPaced if program::may_be_shaped(case) => {
+            "a shaper of the sending host would look the same".to_owned()
+        }
+        _ => String::new(),
+    };
+    vec![first, small, pauses, answers, quiet(case), shaper]
 }
 
 fn receiver(case: &Case, cause: Cause) -> Vec<String> {

@@ -122,6 +122,10 @@ fn confirm(case: &Case, mut finding: Finding) -> Finding {
     if finding.cause == Cause::ApplicationPaced && facts.is_queued() {
         finding.confidence = finding.confidence.less();
     }
+    let shaped = finding.cause == Cause::ApplicationPaced && application::may_be_shaped(case);
+    if shaped && finding.confidence == Confidence::High {
+        finding.confidence = Confidence::Medium;
+    }
     if finding.cause.is_of_network() && facts.rounds < threshold::SHAPED_ROUNDS {
         finding.confidence = finding.confidence.less();
     }

@@ -1,5 +1,6 @@
 //! What to change, where, and to which value.
 
+use super::application::may_be_shaped;
 use super::headroom::Headroom;
 use super::threshold;
 use super::words::{bytes, percent, rate, time};
@@ -47,9 +48,13 @@ fn application(case: &Case, cause: Cause, src: IpAddr) -> String {
             bytes(f64::from(case.context.mss_option.unwrap_or(case.context.mss_bytes)))
         );
     }
+    let shaper = match may_be_shaped(case) {
+        true => format!("; or that of a shaper on {src} (tbf, htb: tc qdisc show)"),
+        false => String::new(),
+    };
     format!(
         "raise the rate at which the application on {src} writes{}, or its pacing limit \
-         (SO_MAX_PACING_RATE, maxrate of the fq queue)",
+         (SO_MAX_PACING_RATE, maxrate of the fq queue){shaper}",
         now(case, " (")
     )
 }

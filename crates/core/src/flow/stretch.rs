@@ -25,7 +25,7 @@ pub struct Stretch {
     pub periods: Vec<Period>,
     /// Intervals that have ended, to be reported.
     pub intervals: Vec<Interval>,
-    /// Periods that had to be joined with their neighbour.
+    /// Periods that are no more since they were joined with their neighbour.
     pub joined_periods: u64,
 }
 

@@ -180,7 +180,7 @@ columns! {
         throughput_bps: Option<f64>,
         /// Mean round-trip time in ns.
         rtt_mean_ns: Option<Nanos>,
-        /// How many periods Merge joined into this one.
+        /// How many periods Merge joined into this one, or the bound that `period_overflow` counts.
         merged_periods: u32,
     }
 }

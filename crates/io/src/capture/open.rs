@@ -79,7 +79,8 @@ fn tap(capture: &Capture, name: &str, group: Option<u16>) -> Result<(Tap, u16), 
         // There a packet passes twice: on its way out and on its way in.
         socket.set(libc::PACKET_IGNORE_OUTGOING, 1).map_err(failed("ignore outgoing packets"))?;
     }
-    let ring = ring(socket, capture.ring_bytes).map_err(failed("make a ring"))?;
+    let ring = ring(socket, capture.ring_bytes)
+        .map_err(|error| no_ring(name, capture.ring_bytes, &error))?;
     let socket = ring.socket();
     socket.bind(interface).map_err(failed("bind"))?;
     let group = join(socket, capture.fanout, group).map_err(failed("join the fan-out group"))?;
@@ -168,6 +169,17 @@ fn no_interface(name: &str, error: &io::Error) -> Error {
     }
 }
 
+fn no_ring(name: &str, bytes: usize, error: &io::Error) -> Error {
+    let what = format!("make a ring of {} MiB for each worker", bytes >> 20);
+    match error.raw_os_error() {
+        Some(libc::ENOMEM) => Error::Interface {
+            name: name.to_owned(),
+            message: format!("cannot {what}, there is no memory for it: fewer --workers take less"),
+        },
+        _ => failed(name, &what, error),
+    }
+}
+
 fn no_card_clock(name: &str, error: &io::Error) -> Error {
     match error.raw_os_error() {
         Some(libc::EPERM) => Error::Privilege(format!(
@@ -200,3 +212,16 @@ const RET_K: u16 = 0x06;
 const BLOCK_LEN: usize = 1 << 20;
 /// The kernel fills one block while another is read.
 const LEAST_BLOCKS: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ring_without_memory_says_what_takes_less() {
+        let error = no_ring("eth0", 64 << 20, &io::Error::from_raw_os_error(libc::ENOMEM));
+        let told = "eth0: cannot make a ring of 64 MiB for each worker, there is no memory for \
+                    it: fewer --workers take less";
+        assert_eq!((error.to_string().as_str(), error.exit_code()), (told, 3));
+    }
+}

@@ -51,7 +51,7 @@ fn application(case: &Case, cause: Cause, finding: &Finding) -> Vec<String> {
     let facts = &case.facts;
     let share = percent(finding.shares.application);
     let first = match cause {
-        Cause::ApplicationPaced if facts.unused < threshold::UNSEEN && case.context.own_pace => {
+        Cause::ApplicationPaced if facts.unused < threshold::UNUSED && case.context.own_pace => {
             "segments leave evenly, whatever acknowledgements come and room there is".to_owned()
         }
         Cause::ApplicationPaced => {

@@ -126,6 +126,9 @@ fn confirm(case: &Case, mut finding: Finding) -> Finding {
     if shaped && finding.confidence == Confidence::High {
         finding.confidence = Confidence::Medium;
     }
+    if finding.cause.limitation() == "receiver_window" && receiver::is_overrun(case) {
+        finding.confidence = Confidence::Low;
+    }
     if finding.cause.is_of_network() && facts.rounds < threshold::SHAPED_ROUNDS {
         finding.confidence = finding.confidence.less();
     }
@@ -151,5 +154,28 @@ mod tests {
             let found = diagnose(&Case { facts, ..Case::default() }).expect("it lasted");
             assert_eq!((found.cause, found.rival), (Cause::ReceiverSlowReader, None), "{receiver}");
         }
+    }
+
+    #[test]
+    fn a_window_that_nobody_keeps_to_is_a_guess() {
+        let sure = |flight_segments: f64| {
+            let facts = Facts {
+                span_s: 3.0,
+                receiver: 1.0,
+                openness: Some(1.0),
+                flight_segments,
+                ..Facts::default()
+            };
+            let context = Context {
+                position: Some(0.0),
+                mss_bytes: 1460,
+                rwnd_max: Some(64_240),
+                ..Context::default()
+            };
+            let found = diagnose(&Case { facts, context, ..Case::default() }).expect("it lasted");
+            (found.cause, found.confidence)
+        };
+        assert_eq!(sure(44.0), (Cause::ReceiverBuffer, Confidence::High));
+        assert_eq!(sure(11_491.0), (Cause::ReceiverBuffer, Confidence::Low));
     }
 }

@@ -31,3 +31,11 @@ pub fn is_filled(case: &Case) -> bool {
         && facts.rounds >= threshold::SHAPED_ROUNDS
         && facts.fullness.is_some_and(|full| full >= threshold::FULL)
 }
+
+/// Whether more is in flight than any window allows: acknowledgements are not in the capture, or
+/// nobody keeps to the window. Then its being full means little.
+pub fn is_overrun(case: &Case) -> bool {
+    let flight = case.facts.flight_segments * f64::from(case.context.mss_bytes.max(1));
+    let window = case.context.rwnd_max.filter(|&most| most > 0);
+    window.is_some_and(|most| flight > threshold::OVERRUN * most as f64)
+}

@@ -135,6 +135,9 @@ pub const REACHED: f64 = 0.97;
 pub const LOSS_ALL: f64 = 0.6;
 /// Mean of the largest flights over the mean window from which the window is what they fill.
 pub const FULL: f64 = 0.9;
+/// Most in flight over the largest window from which the capture lacks acknowledgements: one that
+/// is a round trip late at the observer leaves as much again.
+pub const OVERRUN: f64 = 2.5;
 /// Share of the time that a window which keeps closing has to hold the sender back.
 pub const CLOSING: f64 = 0.35;
 /// Share below which the clocks do not show a cause that the shape of the flight does.

@@ -84,6 +84,11 @@ def test_segments_of_a_flow(tcpwhy, capture):
         (["analyze", "CAPTURE", "--unknown"], "No such option"),
         (["analyze", "CAPTURE", "--flow", "web"], "neither a flow_id"),
         (["analyze", "CAPTURE", "--flow", "12", "--format", "jsonl"], "no flow 12"),
+        (["simulate", "--list", "/nonexistent/folder"], "no such folder"),
+        (["measure", "127.0.0.1:99999"], "up to 65535"),
+        (["measure", "127.0.0.1", "-4", "-6"], "-4 and -6"),
+        (["measure", "--server", "127.0.0.1"], "--bind 127.0.0.1"),
+        (["monitor", "lo", "--workers", "100000"], "fewer workers"),
     ],
 )
 def test_usage_errors_are_one_line_and_exit_2(tcpwhy, capture, arguments, told):
@@ -229,3 +234,26 @@ def test_doctor(tcpwhy):
     assert {"processors", "libpcap", "cap_net_raw", "extra polars"} <= findings.keys()
     text = tcpwhy("doctor").stdout
     assert all(subject in text for subject in findings)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["simulate", "FOLDER"], "is a directory; name the scenarios in it"),
+        (["simulate", "CAPTURE"], "not text; a scenario is a TOML file"),
+        (["model", "fit", "/nonexistent/folder"], "no such file; check the name"),
+        (["model", "fit", "/dev/null"], "no such file"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line_and_exit_3(tcpwhy, capture, arguments, told):
+    names = {"CAPTURE": str(capture), "FOLDER": str(capture.parent)}
+    done = tcpwhy(*(names.get(name, name) for name in arguments))
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.count("\n") == 1
+    assert told in done.stderr
+
+
+def test_tables_after_one_another_are_apart(tcpwhy, capture):
+    done = tcpwhy("analyze", capture, "--table", "periods", "--table", "flows")
+    assert "\n\nsrc → dst " in done.stdout
+    assert "\n\n\n" not in done.stdout

@@ -317,6 +317,7 @@ DOUBTS = [
     ({"conn_state": "S1"}, "does not show the end"),
     ({"window_scale_source": "inferred", "window_scale": 5}, "scale, 5, is inferred"),
     ({"rwnd_max": None}, "window is unknown"),
+    ({"flight_size_max": 2**30}, "are far more than the window of"),
     ({"spurious_bytes": 9412}, "50.0 % of what was sent again had not been lost"),
     ({"limitation": "shared_bottleneck", "capacity_bps": None}, "nothing proves"),
     ({"capacity_bps": 1e6}, "2.40 Mbit/s went through an estimated capacity of 1.00 Mbit/s"),
@@ -343,6 +344,33 @@ def test_intervals_with_other_causes_speak_against_it(half, interval):
     (doubt,) = doubts(known, runs(rows))
     assert doubt == "Intervals with other causes: 3.00 s with policer, of 10.0 s in all."
     assert doubts(known._replace(limitation=None), runs(rows)) == []
+
+
+def test_a_full_link_is_not_slower_than_what_passed(half):
+    full = half._replace(limitation="shared_bottleneck", capacity_bps=None)
+    slow, fast = (doubts(full._replace(capacity_lower_bps=bps), []) for bps in (3e6, 1.2e9))
+    assert len(slow) == 1
+    assert fast[1].startswith("Packets passed the observer at 1.20 Gbit/s: the full link lies")
+
+
+def test_a_remedy_and_the_reason_for_an_unknown_gain_are_said_once(half):
+    known = half._replace(remedy="do this; what that would gain is not known: nothing shows it")
+    assert (known.fix, known.no_gain) == ("do this", "nothing shows it")
+    plain = half._replace(remedy="do this")
+    assert (plain.fix, plain.no_gain) == ("do this", None)
+
+
+def test_the_least_round_trip_says_where_it_is_from(half):
+    least = half._replace(rtt_min_ns=201_000, handshake_rtt_ns=201_000)
+    assert numbers(least)["RTT"].startswith("201 µs at the least, in the handshake, ")
+    unresolved = half._replace(rtt_min_ns=None, handshake_rtt_ns=None)
+    assert numbers(unresolved)["RTT"].startswith("Below a tick of the capture's clock at the least")
+
+
+def test_loss_episodes_without_a_kind_are_not_passed_over(half):
+    known = {"loss_events": 8, "fast_retransmissions": 1, "rto_events": 0, "tlp_events": 0}
+    said = numbers(half._replace(**known))["Loss"]
+    assert "in 8 loss episodes: 1 fast retransmission; nothing tells what made the others." in said
 
 
 TREE = [

@@ -116,7 +116,7 @@ def test_a_closed_window_of_another_tools_test_suite_is_the_limit(shared: Path) 
     # The clock of the capture ticks every 10 ms, and the handshake lies within one tick.
     assert row["handshake_rtt_ns"] is None
     assert row["rtt_min_ns"] is None
-    assert "RTT below a tick of the clock" in row["evidence"]
+    assert "RTT below a tick of the capture's clock" in row["evidence"]
     assert row["rwnd_time_score"] == pytest.approx(0.91, abs=0.02)
 
 

@@ -112,14 +112,13 @@ def ends(lines):
     return [line for line in lines if line["kind"] == "end"]
 
 
-PACED = "from packets alone, the first seconds of a socket that the kernel paces look like growth"
 SAME_LIMIT = [
     "receive buffer",
     "window clamp",
     "slow reader",
     "send buffer",
     "slow program",
-    pytest.param("paced socket", marks=pytest.mark.xfail(reason=PACED)),
+    "paced socket",
     "narrow link",
     "random loss",
 ]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tcpwhy.lab.numbers import TOLERANCES, Comparison, summarize
+from tcpwhy.lab.numbers import TOLERANCES, Comparison, counted_with_data, grown, summarize
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,22 @@ def test_a_summary_counts_what_was_not_said_apart():
 
 def test_every_number_has_a_tolerance_that_is_not_everything():
     assert all(0 < max(tolerance) < 2 * 1448 + 1 for tolerance in TOLERANCES.values())
+
+
+def samples(sent, clock, states):
+    """Samples of a connection: bytes sent, a clock of the kernel in ms, and its state."""
+    return [
+        {"bytes_sent": b, "rwnd_limited": c * 1000, "ca_state": s}
+        for b, c, s in zip(sent, clock, states, strict=True)
+    ]
+
+
+def test_shares_are_of_the_time_from_the_first_data_to_the_last():
+    given = samples([0, 0, 10, 20, 30, 30, 30], [0] * 7, [0] * 7)
+    assert [s["bytes_sent"] for s in counted_with_data(given)] == [10, 20, 30]
+    assert counted_with_data([]) == []
+
+
+def test_a_clock_that_runs_on_during_a_repair_counts_for_the_repair():
+    given = samples([1, 2, 3, 4], [0, 100, 200, 300], [0, 3, 4, 0])
+    assert grown(given, "rwnd_limited") == 100_000

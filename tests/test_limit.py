@@ -142,6 +142,19 @@ CASES = {
         ),
         "application",
     ),
+    # The other end took the processor: the buffer is empty all the same.
+    "hosts at the limit of their processors": (
+        transfer(
+            rate_bps=14e9,
+            rtt=230,
+            min_rtt=100,
+            unacked=0,
+            notsent_bytes=0,
+            program="eager",
+            writer_cpu_s=lambda t: 0.4 * t,
+        ),
+        "application",
+    ),
     "a clamped cwnd": (
         transfer(rate_bps=5.6e6, snd_cwnd=20, unacked=20),
         "sender_window/cwnd_clamp",
@@ -240,6 +253,15 @@ def test_a_promise_is_of_round_trips_without_the_queue_that_goes_too():
     advice = advise([limit_of(samples)], samples)
     assert advice.next_limitation == "receiver_window"
     assert advice.headroom_bps == pytest.approx(1_000_000 * 8 / 0.04)
+
+
+def test_over_a_short_trip_no_window_is_promised():
+    samples, _ = CASES["a small receive buffer"]
+    for rtt, is_known in ((230, False), (40_000, True)):
+        near = [sample | {"rtt": rtt, "min_rtt": rtt} for sample in samples]
+        found = advise([limit_of(near)], near, window_max_bytes=6_000_000)
+        assert (found.headroom_bps is not None) == is_known
+        assert ("230 µs" in found.gain_unknown) == (not is_known)
 
 
 def test_a_full_path_promises_nothing():

@@ -320,6 +320,7 @@ def test_a_sweep_draws_a_bar_for_each_value(tcpwhy):
     with our_server(port):
         done = tcpwhy("measure", f"127.0.0.1:{port}", "-t", "1s", "--sweep", "pace=8M,80M")
     assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
+    head, *lines = done.stdout.splitlines()
+    assert head.split() == ["pace", "throughput", "limit"]
     assert [line.split()[0] for line in lines] == ["8000000", "80000000"]
     assert all("application/paced" in line and "█" in line for line in lines)

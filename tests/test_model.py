@@ -135,12 +135,16 @@ def test_a_sweep_goes_on_where_the_model_ends(tcpwhy):
     ("options", "message"),
     [
         (["mathis", "--rtt", "100", "--loss", "1%"], "'100' is not understood"),
-        (["mathis", "--rtt", "100ms"], "needs loss"),
+        (["mathis", "--rtt", "100ms"], "needs --loss"),
         (["mathis", "--rtt", "100ms", "--loss", "200%"], "between 0 and 1"),
         (["nothing"], "no model 'nothing'"),
         (["cubic", "--rtt", "1ms", "--sweep", "loss=1%"], "a range"),
         (["cubic", "--rtt", "1ms", "--sweep", "lost=1%..2%"], "no parameter lost"),
         (["cubic", "--rtt", "1ms", "--solve", "loss"], "a rate"),
+        (["cubic", "--rtt", "0ms", "--loss", "1%"], "--rtt must be above 0"),
+        (["cubic", "--rtt", "1ms", "--loss", "-1%"], "or one with %"),
+        (["cubic", "--rtt", "1ms", "--loss", "1%", "--sweep", "loss=1%..2%"], "leave one out"),
+        (["cubic", "--rtt", "1ms", "--loss", "1%", "--solve", "loss=1Mbit/s"], "leave one out"),
         (["pftk", "--rtt", "1ms", "--loss", "1%", "--form", "long"], "receiver or send"),
     ],
 )

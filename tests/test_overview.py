@@ -116,3 +116,22 @@ def test_nothing_to_show_is_said(shown):
 
 def test_every_line_fits(shown):
     assert max(map(len, shown(HALVES).splitlines())) <= 100
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        ({}, "→ mend the cable\n"),
+        ({"headroom_bps": 4e6, "next_limitation": "transport"}, "then up to 4.00 Mbit/s, until"),
+        (
+            {"headroom_bps": 4e6, "next_limitation": "transport", "capacity_bps": 5e6},
+            "then 4.00 Mbit/s, until transport",
+        ),
+    ],
+)
+def test_a_remedy_is_shown_with_what_is_known_of_its_gain(shown, columns, told):
+    remedy = "mend the cable; what that would gain is not known: nothing shows it"
+    remedy = remedy if not columns else "mend the cable"
+    half = HALVES[0] | {"remedy": remedy, "goodput_bps": 1.3e6} | columns
+    assert told in shown([half])
+    assert "mend" not in shown([half | {"limitation": "application"}])

@@ -127,6 +127,30 @@ def test_queries_only_read_and_only_the_store(question, tmp_path):
         ask(tmp_path, question)
 
 
+def test_an_answer_has_the_format_that_its_file_names(tcpwhy, tmp_path):
+    store = write(tmp_path) or tmp_path
+    table, lines = tmp_path / "answer.csv", tmp_path / "answer.jsonl"
+    for target in (table, lines):
+        assert tcpwhy("query", store, "SELECT 1 AS one", "-o", target).returncode == 0
+    assert table.read_text() == "one\n1\n"
+    assert lines.read_text() == '{"one":1}\n'
+    refused = tcpwhy("query", store, "SELECT 1", "-o", tmp_path / "answer.docx")
+    assert (refused.returncode, "known are .csv" in refused.stderr) == (2, True)
+    foreign = tcpwhy("query", store, "SELECT * FROM read_csv('/etc/hostname')")
+    assert foreign.returncode == 2
+
+
+def test_a_wide_answer_of_few_rows_is_written_value_by_value(tcpwhy, tmp_path):
+    write(tmp_path)
+    text = "of many words " * 12
+    done = tcpwhy("query", tmp_path, f"SELECT 1 AS n, '{text}' AS evidence, NULL AS remedy")
+    first, *rest = done.stdout.splitlines()
+    assert first == "n         1"
+    assert " ".join(" ".join(rest).split()) == f"evidence {text.strip()}"
+    many = tcpwhy("query", tmp_path, f"SELECT n, '{text}' AS evidence FROM range(21) t(n)")
+    assert len(many.stdout.splitlines()) == 22
+
+
 def test_a_part_that_cannot_be_written_leaves_nothing(batch_of, tmp_path):
     sink = Sink(str(tmp_path), ("flows",))
     (tmp_path / "flows" / "date=2024-10-04").write_text("in the way")

@@ -79,6 +79,8 @@ def test_quantities_are_shown_for_people(text, expected):
         ("1.5 s", "ns", 1.5e9),
         ("64KiB", "bytes", 65_536),
         ("16 MiB", "bytes", 2**24),
+        ("64Ki", "bytes", 65_536),
+        ("10M", "bps", 1e7),
         ("1.5MB", "bytes", 1.5e6),
         ("1448", "bytes", 1448),
         ("10Mbit/s", "bps", 1e7),

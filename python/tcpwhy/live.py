@@ -1,5 +1,6 @@
 """Live links in, a stream of (table, batch) out, for as long as one wants to watch."""
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
@@ -7,7 +8,7 @@ from typing import Literal
 from tcpwhy import _core
 from tcpwhy._core import UsageError
 from tcpwhy.analysis import Result, check, timeouts_ns
-from tcpwhy.units import Duration, nanoseconds
+from tcpwhy.units import Duration, as_bytes, nanoseconds
 
 TABLES = tuple(name for name in dict(_core.tables_by_maker())["analyze"] if name != "segments")
 
@@ -22,6 +23,9 @@ INTERVAL_NS = 3 * 10**9
 
 MAX_FLOWS = 2_000_000
 """Flows that a worker holds at the same time: some 200 bytes each while they are short."""
+
+RING_BYTES = 64 * 2**20
+"""Memory of a ring unless told otherwise, as the core has it; all of it is resident."""
 
 BOUNDS = (
     "table_evictions",
@@ -42,6 +46,16 @@ def bounds_that_bit(counters: dict[str, int]) -> list[str]:
         if name in BOUNDS and counters.get(name):
             found.append(f"{name} {counters[name]:,}: {meaning[0].lower()}{meaning[1:]}")
     return found
+
+
+def _check_rings(rings: int, size: int) -> None:
+    """Refuse rings that would take half of the memory of this machine, and all else with it."""
+    most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    if rings * size > most:
+        raise UsageError(
+            f"{rings:,} rings of {as_bytes(size)} take more than half of this machine's memory"
+            f" ({as_bytes(2 * most)}): choose fewer workers"
+        )
 
 
 class Monitor(Result):
@@ -115,6 +129,7 @@ def monitor(
     numbers = {"min_packets": min_packets, "workers": workers, "max_flows": max_flows}
     numbers |= {"snaplen": snaplen, "ring_bytes": ring_bytes}
     check(compat, flow, numbers, least={"snaplen": 64, "ring_bytes": 2**22})
+    _check_rings(len(names) * (workers or 1), ring_bytes or RING_BYTES)
     stream = _core.monitor(
         names,
         tables=tables,

@@ -20,6 +20,9 @@ LEVELS = ("high", "medium", "low")
 LEAST_GAIN = 1.05
 """Below this the remedy gains nothing that could be measured."""
 
+UNKNOWN_GAIN = "; what that would gain is not known: "
+"""Between a remedy and the reason why its gain is not known, as the core writes it."""
+
 _IN_FIRST_LINE = {
     "packets_read",
     "packets_tcp",
@@ -83,14 +86,16 @@ class Half(NamedTuple):
     @property
     def fix(self) -> str | None:
         """Give what to change and what that would gain; nothing where the application decides."""
-        gains = (
-            self.headroom_bps is not None
-            and self.goodput_bps is not None
-            and self.headroom_bps > LEAST_GAIN * self.goodput_bps
-        )
-        if self.remedy is None or not gains or self.limitation == "application":
+        remedy = None if self.remedy is None else split_remedy(self.remedy)[0]
+        if remedy is None or self.limitation == "application" or self.goodput_bps is None:
             return None
-        return f"→ {self.remedy}; then {as_rate(self.headroom_bps)}, until {self.next_limitation}"
+        if self.headroom_bps is None:
+            return f"→ {remedy}"
+        if self.headroom_bps <= LEAST_GAIN * self.goodput_bps:
+            return None
+        # Where the link is not known it may be the next limit.
+        most = "up to " if self.capacity_bps is None else ""
+        return f"→ {remedy}; then {most}{as_rate(self.headroom_bps)}, until {self.next_limitation}"
 
     @property
     def measured(self) -> str:
@@ -108,6 +113,12 @@ class Half(NamedTuple):
         scores = (name for name in names if name.endswith("_score"))
         pack = ", ".join(f"{name.removesuffix('_score')} := {name}" for name in scores)
         return f"{', '.join(cls._fields[:-1])}, struct_pack({pack})"
+
+
+def split_remedy(remedy: str) -> tuple[str, str | None]:
+    """Part a remedy from the reason why its gain is not known."""
+    advice, _, reason = remedy.partition(UNKNOWN_GAIN)
+    return advice, reason or None
 
 
 def endpoint(address: str, port: int) -> str:
@@ -174,10 +185,11 @@ def _table(halves: Sequence[Half], width: int, style: Style) -> Iterator[str]:
 
 
 def _summary(counters: Mapping[str, int]) -> str:
+    packets = counters.get("packets_read", 0)
     flows, judged = counters.get("flows", 0), counters.get("flows_with_verdict", 0)
     payload, explained = counters.get("payload_bytes", 0), counters.get("bytes_with_verdict", 0)
     parts = [
-        f"{counters.get('packets_read', 0):,} packets, {counters.get('packets_tcp', 0):,} of TCP",
+        f"{packets:,} packet{'s' * (packets != 1)}, {counters.get('packets_tcp', 0):,} of TCP",
         f"{flows:,} flow{'s' * (flows != 1)}",
     ]
     if flows:

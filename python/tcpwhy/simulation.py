@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tcpwhy import _core
-from tcpwhy._core import UsageError
+from tcpwhy._core import InputError, UsageError
 from tcpwhy.analysis import TABLES as ANALYSED
 from tcpwhy.analysis import Path as PathLike
 from tcpwhy.analysis import Result
@@ -84,6 +84,7 @@ def simulate(
         raise UsageError("segments are of one flow of a capture: write it, then analyze it")
     if seed is not None and not 0 <= seed < 2**64:
         raise UsageError(f"the seed must be from 0 to 2^64 - 1, not {seed}")
+    _check_text(Path(scenario))
     stream = _core.simulate(
         scenario,
         seed=seed,
@@ -97,8 +98,22 @@ def simulate(
     return Simulation(stream, tables)  # type: ignore[arg-type]
 
 
+def _check_text(scenario: Path) -> None:
+    """Refuse what cannot be a scenario, in the words of scenarios."""
+    if scenario.is_dir():
+        raise InputError(f"{scenario}: is a directory; name the scenarios in it")
+    try:
+        scenario.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{scenario}: not text; a scenario is a TOML file") from error
+    except OSError:
+        return
+
+
 def scenarios(folder: PathLike = "scenarios") -> Iterator[tuple[Path, str]]:
     """Find the scenarios of a folder, each with its title."""
+    if not Path(folder).is_dir():
+        raise UsageError(f"{folder}: no such folder; check the name")
     paths = sorted(Path(folder).glob("*.toml"))
     if not paths:
         raise UsageError(f"no scenario in {folder}: it has no file *.toml")

@@ -85,6 +85,23 @@ def shown(value: object) -> str:
     return str(value).replace("\n", " ")
 
 
+def fits(names: Sequence[str], rows: Sequence[Sequence[object]], limit: int) -> bool:
+    """Whether a grid shows every column and every text whole."""
+    columns = zip(names, *([shown(value) for value in row] for row in rows), strict=True)
+    return sum(max(map(len, column)) + 2 for column in columns) - 2 <= limit
+
+
+def records(names: Sequence[str], rows: Sequence[Sequence[object]], limit: int) -> Iterator[str]:
+    """Write each row as a paragraph for each value that is not NULL."""
+    widest = max(map(len, names), default=0)
+    for number, row in enumerate(rows):
+        if number:
+            yield ""
+        for name, value in zip(names, row, strict=True):
+            if value is not None:
+                yield from paragraph(f"{name.ljust(widest)}  ", shown(value), limit)
+
+
 def grid(names: Sequence[str], rows: Sequence[Sequence[object]], limit: int) -> Iterator[str]:
     """Align rows under their names: numbers to the right, text to the left and cut to fit.
 
@@ -101,7 +118,8 @@ def grid(names: Sequence[str], rows: Sequence[Sequence[object]], limit: int) -> 
     while fitting > 1 and sum(widths[:fitting]) + 2 * (fitting - 1) > limit:
         fitting -= 1
     spare = limit - sum(widths[:fitting]) - 2 * (fitting - 1)
-    for column in range(fitting):
+    # Those first that little makes whole.
+    for column in sorted(range(fitting), key=lambda column: natural[column] - widths[column]):
         more = max(0, min(spare, natural[column] - widths[column]))
         widths[column] += more
         spare -= more

@@ -41,15 +41,18 @@ _QUANTITIES: dict[str, dict[str, float]] = {
 def quantity(text: str, unit: str) -> float:
     """Convert "100ms" to ns, "64KiB" to bytes, "10Mbit/s" to bps, "0.1%" to a share.
 
-    A number alone is in the unit itself, but for a time, where nobody would guess it.
+    A number alone is in the unit itself, but for a time, where nobody would guess it; one with a
+    prefix alone, as options of other commands have it (64Ki, 10M), too.
     """
     units = _QUANTITIES.get(unit, {})
+    bare = {"bytes": _PREFIXES | _BINARY, "bps": _PREFIXES}.get(unit, {"": 1.0})
     match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?|inf)\s*(\S*)\s*", text)
-    scale = (units | ({} if unit == "ns" else {"": 1.0})).get(match[2]) if match else None
+    scale = (units | ({} if unit == "ns" else bare)).get(match[2]) if match else None
     if match and unit == "ns" and not match[2] and float(match[1]) == 0:
         scale = 1.0
     if match is None or scale is None:
         known = f" and one of {', '.join(units)}" if units else ""
+        known = ", 0 or more, or one with %" if list(units) == ["%"] else known
         raise UsageError(f"{text!r} is not understood: write a number{known}")
     return float(match[1]) * scale
 

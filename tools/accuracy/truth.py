@@ -14,13 +14,14 @@ from accuracy.scenario import Case, Spec
 OF_CLASS = {
     "application": "application",
     "nagle": "application",
-    "handshake": "application",
+    "handshake": None,
     "receiver_window": "receiver_window",
     "recovery": "recovery",
     "rto_wait": "recovery",
     "closed": None,
 }
-"""The class of a limit; the network's unless listed, and none after the end."""
+"""The class of a limit; the network's unless listed, and none before the first data and after the
+end: shares are those of the time between."""
 
 
 class Half(NamedTuple):

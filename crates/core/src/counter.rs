@@ -54,7 +54,7 @@ counters! {
         UndecodableAggregate = "undecodable_aggregate",
         /// Frames nested in more tunnels than are peeled.
         UndecodableNesting = "undecodable_nesting",
-        /// Frames seen twice through a mirror port.
+        /// Frames seen twice: from a mirror port, or from captures of several places read as one.
         DuplicateFrames = "duplicate_frames",
         /// Frames whose time was before that of the frame before them.
         TimeRegressions = "time_regressions",

@@ -25,6 +25,8 @@ pub struct Judge<'a> {
     pub ends: Ends,
     /// Where the observer stands, 0 at the data sender.
     pub position: Option<f64>,
+    /// Whether both sides permitted SACK; `None` where not both SYNs were seen.
+    pub sack_agreed: Option<bool>,
     /// What the path can carry by PPrate, as the paper takes it.
     pub pprate: Option<Capacity>,
     /// The same as far as it is credible.
@@ -129,6 +131,7 @@ impl Judge<'_> {
             others_between: self.capacity.as_ref().is_some_and(Capacity::is_shared),
             own_pace: self.capacity.as_ref().is_some_and(Capacity::is_pace),
             window_scale: half.window_scale,
+            sack_agreed: self.sack_agreed,
             missed,
             position: self.position,
             rwnd_max: half.totals.rwnd_max,

@@ -458,10 +458,11 @@ fn judge_of<'a>(
     (options, too_short): (&'a Options, &'a str),
 ) -> Judge<'a> {
     let position = flow.position(side);
+    let sack_agreed = flow.handshake.sack_agreed();
     let half = &mut flow.halves[side];
     let pprate = half.capacity(options.min_packets);
     let capacity = pprate.map(|capacity| half.credible(capacity));
-    Judge { half, ends, position, pprate, capacity, options, too_short }
+    Judge { half, ends, position, sack_agreed, pprate, capacity, options, too_short }
 }
 
 /// How far timestamps of a capture run backwards in practice (several queues, a clock corrected by

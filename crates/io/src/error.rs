@@ -112,6 +112,9 @@ impl fmt::Display for Error {
                 write!(f, "{}: empty file; a capture has at least a header", path.display())
             }
             Error::NotCapture(path, what) => write!(f, "{}: {what}", path.display()),
+            Error::Damaged(path, damage) if damage.offset <= PCAP_HEADER => {
+                write!(f, "{}: {damage}; record it again", path.display())
+            }
             Error::Damaged(path, damage) => write!(
                 f,
                 "{}: {damage}; frames before it were analysed, record it again for the rest",
@@ -136,3 +139,6 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// Length of the header of a pcap file in bytes: damage there has no frame before it.
+const PCAP_HEADER: u64 = 24;

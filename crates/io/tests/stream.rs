@@ -220,8 +220,7 @@ fn bad_inputs_are_named_with_what_to_do() {
         (
             "header",
             Some(pcap(&[])[..10].to_vec()),
-            "damaged at byte 0: the file ends after 10 bytes, within its header; frames before it \
-             were analysed, record it again for the rest",
+            "damaged at byte 0: the file ends after 10 bytes, within its header; record it again",
         ),
         (
             "unknown",

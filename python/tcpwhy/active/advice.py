@@ -20,6 +20,9 @@ MATHIS_C = sqrt(3 / 2)
 MARGIN = 2
 """A buffer of twice the bandwidth-delay product: the kernel's own bookkeeping counts in it
 (`tcp_adv_win_scale`, socket(7)), and autotuning aims at twice what one round trip needs."""
+SHORT_TRIP_S = 1e-3
+"""In a shorter round trip a window is no bound: copying and scheduling take as long."""
+WINDOWS = ("receiver_window", "sender_window/send_buffer")
 FILLED = 3 / 4
 """Linux wakes a writer that waits for the send buffer when a third of it is free
 (`sk_stream_min_wspace`, half of what is queued): it is filled between two thirds, when the writer
@@ -67,6 +70,9 @@ def advise(
     bounds = sorted(_bounds(facts, window_bytes, best.word))
     known = [bound for bound in bounds if bound[0] > facts.rate_bps * 1.02]
     unknown = "" if known else "no other bound is known, the path was never filled"
+    if known and facts.rtt_s < SHORT_TRIP_S and known[0][1] in WINDOWS:
+        trip = as_duration(facts.rtt_s * 1e9)
+        known, unknown = [], f"round trips take {trip}: the hosts stop it before any window does"
     if best.word == "application":
         known, unknown = [], "the host is at its own limit, the path is not"
     if best.limitation in ("unshared_bottleneck", "shared_bottleneck", "policer"):

@@ -38,6 +38,9 @@ BUFFERED = 0.6
 """A writer is woken when a third of the send buffer is free (`sk_stream_min_wspace`): the rest,
 less a segment or two that went since. A buffer that grows by itself is kept at twice cwnd, and half
 empty then."""
+HOLLOW = 0.1
+"""In flight with nothing behind it, so little of the send buffer is not what fills it: a writer is
+woken when a third is free."""
 PACED_RATIO = 0.85
 LOSS_BINDS = 0.25
 """Loss limits when the sender gets near to what it allows: delayed acknowledgements and timeouts
@@ -121,6 +124,11 @@ class Span:
         return float(self.acked * 8 / self.seconds)
 
     @property
+    def is_hollow(self) -> bool:
+        """Say whether the send buffer is all but empty: a writer that waits waits for no room."""
+        return bool(self.flight_bytes < HOLLOW * (self.last.get("sndbuf_bytes") or 0))
+
+    @property
     def has_queue(self) -> bool:
         """Say whether round trips show a queue."""
         least = max(QUEUE_RATIO * self.min_rtt_us, self.min_rtt_us + QUEUE_MIN_US)
@@ -197,7 +205,7 @@ def _send_buffer(span: Span) -> Found:
         return "sender_window/send_buffer", 0.95, text + numbers
     # A write larger than the buffer sleeps until two thirds are free: the kernel's clock, which
     # starts only when nothing is left unsent, misses that.
-    if span.eager and span.starved > HALF and span.writing < HALF:
+    if span.eager and span.starved > HALF and span.writing < HALF and not span.is_hollow:
         share = as_share(span.starved)
         text = f"the program waits to write, yet nothing is left to send in {share} of the samples"
         return "sender_window/send_buffer", 0.8, text + numbers
@@ -221,7 +229,17 @@ def _paced(span: Span) -> Found:
 
 
 def _host(span: Span) -> Found:
-    if not span.eager or span.starved <= HALF or span.writing < HALF:
+    if not span.eager or span.starved <= HALF:
+        return None
+    if span.writing < HALF and span.is_hollow:
+        text = (
+            f"the hosts cannot move more: the program waits to write, yet in "
+            f"{as_share(span.starved)} of the samples nothing is left to send and next to nothing "
+            f"in flight ({as_bytes(span.flight_bytes)} of a buffer of "
+            f"{as_bytes(span.last['sndbuf_bytes'])})"
+        )
+        return "application", 0.6, text
+    if span.writing < HALF:
         return None
     text = (
         f"this host cannot write faster: its writer ran {as_share(span.writing)} of the time, yet "

@@ -38,6 +38,7 @@ def chart(name: str, points: Sequence[Point], width: int) -> Iterator[str]:
     label = max([len(point.value) for point in points] + [len(name)])
     limit = max(len(point.limit) for point in points)
     room = max(10, width - label - limit - 18)
+    yield f"{name.rjust(label)} {'throughput'.rjust(12)}  {'limit'.ljust(limit)}"
     for point in points:
         bar = "█" * max(1, round(point.throughput_bps / most * room))
         rate = as_rate(point.throughput_bps).rjust(12)

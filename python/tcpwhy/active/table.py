@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from tcpwhy.active.advice import Advice
 from tcpwhy.active.rows import Row
-from tcpwhy.terminal import Style, shorten
+from tcpwhy.terminal import Style, paragraph, shorten
 from tcpwhy.units import as_rate, as_share
 
 
@@ -44,6 +44,8 @@ RECEIVER_COLUMNS = (
     Column("out of order", 12, "ooo"),
 )
 LIMIT_WIDTH = 30
+HEAD = 10
+"""Columns of the words before the parts of an answer."""
 
 
 def columns(width: int, *, sends: bool = True) -> tuple[Column, ...]:
@@ -132,16 +134,22 @@ def sum_of(moved: Sequence[int], seconds: float) -> str:
     return f"In all: {sum(moved):,} bytes over {len(moved)} streams, {rate}"
 
 
-def answer(advice: Advice, style: Style) -> Iterator[str]:
+def answer(advice: Advice, style: Style, width: int) -> Iterator[str]:
     """Show the verdict with its evidence, the remedy and the gain."""
+
+    def part(head: str, text: str) -> Iterator[str]:
+        first, *rest = paragraph(head.ljust(HEAD), text, width)
+        yield style.dim(head) + first.removeprefix(head)
+        yield from rest
+
     held = [f"{word} {as_share(share)}" for word, share in advice.shares.items()]
     text = style.bold(held[0].removesuffix(" 100 %")) if held else f"{advice.word}, no data"
     yield f"{style.bold('limit')}     {', '.join([text, *held[1:]])}"
-    yield f"{style.dim('evidence')}  {advice.evidence}"
+    yield from part("evidence", advice.evidence)
     if advice.remedy:
-        yield f"{style.dim('remedy')}    {advice.remedy}"
+        yield from part("remedy", advice.remedy)
     if advice.headroom_bps is not None:
         gain = f"up to {as_rate(advice.headroom_bps)}, then {advice.next_limitation} binds"
-        yield f"{style.dim('gain')}      {gain}"
+        yield from part("gain", gain)
     elif advice.gain_unknown:
-        yield f"{style.dim('gain')}      unknown: {advice.gain_unknown}"
+        yield from part("gain", f"unknown: {advice.gain_unknown}")

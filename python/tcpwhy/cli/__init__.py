@@ -50,9 +50,9 @@ class Commands(click.Group):
 def tcpwhy() -> None:
     """Say for every TCP connection what keeps it from going faster, and how sure that is.
 
-    Standard output is data, standard error is progress and log. Exit codes: 0 ok, 2 usage,
-    3 input unreadable or damaged (rows found so far are written), 4 missing privilege,
-    130 interrupted (everything finished so far is written).
+    Standard output is data, standard error is progress and log. Exit codes: 0 ok, 1 output that
+    cannot be written, 2 usage, 3 input unreadable or damaged (rows found so far are written),
+    4 missing privilege, 130 interrupted (everything finished so far is written).
     """
 
 

@@ -5,6 +5,7 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from tcpwhy.fitting import Summary
 
 FORMATS = ("table", "csv", "jsonl")
+
+UNUSED_NAMED = 8
+"""Columns without use that are named; a table of flows has dozens."""
+
 data = click.argument("data")
 names = click.option(
     "-m", "--model", "names", multiple=True, help="A model; may be repeated.  [default: all]"
@@ -101,6 +106,10 @@ def read(path: str) -> dict[str, list[Any]]:
     import duckdb
 
     source = "/dev/stdin" if path == "-" else path
+    if path != "-" and not Path(path).is_file():
+        raise InputError(f"{path}: no such file; check the name")
+    if path != "-" and Path(path).stat().st_size == 0:
+        raise InputError(f"{path}: empty file; a table has at least a header line")
     table = "read_parquet" if path.endswith((".parquet", ".pq")) else "read_csv"
     try:
         found = duckdb.execute(f"FROM {table}(?)", [source])
@@ -114,7 +123,10 @@ def read(path: str) -> dict[str, list[Any]]:
     rows = found.fetchall()
     unused = [name for name in columns if not is_used(name)]
     if unused:
-        click.echo(f"not used: {', '.join(unused)}", err=True)
+        named = ", ".join(unused[:UNUSED_NAMED])
+        more = len(unused) - UNUSED_NAMED
+        rest = f" and {more} more" if more > 0 else ""
+        click.echo(f"columns not used: {named}{rest}", err=True)
     used = [(at, name) for at, name in enumerate(columns) if name not in unused]
     return {name: [row[at] for row in rows] for at, name in used}
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import click
 
 from tcpwhy._core import __version__
-from tcpwhy.terminal import Style, shorten
+from tcpwhy.terminal import Style, paragraph, shorten, width
 
 
 class Finding(NamedTuple):
@@ -40,12 +40,18 @@ def command(interfaces: tuple[str, ...], format: str) -> None:
         for finding in findings:
             click.echo(json.dumps(finding._asdict(), ensure_ascii=False))
         return
-    widest = max(len(finding.subject) for finding in findings)
+    widest, limit = max(len(finding.subject) for finding in findings), width(sys.stdout)
     for finding in findings:
         mark = style.warn("!") if finding.remedy else " "
-        click.echo(f"{mark} {finding.subject.ljust(widest)}  {finding.state}")
-        if finding.remedy:
-            click.echo(f"  {' ' * widest}  → {finding.remedy}")
+        head = f"{finding.subject.ljust(widest)}  "
+        lines = [*paragraph(head, finding.state, limit - 2)]
+        # A line to type stays one line, however long: only what is said of it is broken.
+        what, _, said = finding.remedy.partition("; ")
+        if what:
+            lines.append(f"{' ' * len(head)}→ {what}")
+            lines += paragraph(" " * (len(head) + 2), said, limit - 2)
+        for number, line in enumerate(lines):
+            click.echo(f"{' ' if number else mark} {line}")
 
 
 def examine() -> Iterator[Finding]:

@@ -84,8 +84,12 @@ def command(host: str | None, server: bool, **options: Any) -> int:
     limits are those that the kernel's own clocks, windows and losses show. Numbers may have
     prefixes: 10M is 10^7, 64Ki is 65536. No privilege is needed.
     """
-    if server == bool(host):
+    if server and host:
+        raise UsageError(f"--server waits for tests of others; --bind {host} listens there alone")
+    if not server and not host:
         raise UsageError("name a HOST to test, or --server to wait for tests")
+    if options["ipv4"] and options["ipv6"]:
+        raise UsageError("-4 and -6 exclude each other")
     if server:
         return _serve(options)
     assert host is not None
@@ -126,6 +130,8 @@ def _where(host: str, port: int | None) -> tuple[str, int]:
         name, given = host, ""
     if given and not given.isdigit():
         raise UsageError(f"{host!r}: the port {given!r} is no number")
+    if given and int(given) > 65535:
+        raise UsageError(f"{host!r}: ports go up to 65535")
     return name, int(given) if given else PORT if port is None else port
 
 
@@ -262,7 +268,7 @@ def _tell(outcome: "Outcome", options: dict[str, Any]) -> None:
             verb = f"{style.bold(f'Stream {stream.number}:')} {verb.lower()}"
         moved = report.moved_bytes(outcome, stream)
         click.echo(table.totals(moved, seconds, stream.calls, stream.bytes, verb))
-        for line in table.answer(report.advice(outcome, stream), style):
+        for line in table.answer(report.advice(outcome, stream), style, width(sys.stdout)):
             click.echo(line)
         if note := report.receiver_note(outcome, stream):
             click.echo(f"{style.warn('note')}      {note}")

@@ -1,6 +1,7 @@
 """`tcpwhy model`: what TCP should reach, by the models of the literature."""
 
 import math
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -35,7 +36,7 @@ class Models(click.Group):
         return click.Command(
             chosen.name,
             params=[*map(_option, chosen.parameters), *_common()],
-            callback=lambda **options: _run(chosen, **options),
+            callback=lambda **options: _in_words_of_options(chosen, **options),
             help=_help(chosen),
         )
 
@@ -112,6 +113,18 @@ def _help(chosen: Model) -> str:
     return "\n\n".join(parts)
 
 
+def _in_words_of_options(chosen: Model, **options: Any) -> None:
+    """Run, and name what is wrong as it was written: --rtt, where the models have rtt_ns."""
+    try:
+        _run(chosen, **options)
+    except UsageError as error:
+        text = str(error)
+        for parameter in chosen.parameters:
+            option = f"--{parameter.quantity.replace('_', '-')}"
+            text = re.sub(rf"(?<![\w-]){parameter.name}\b(?!=)", option, text)
+        raise UsageError(text) from error
+
+
 def _run(
     chosen: Model,
     *,
@@ -122,6 +135,10 @@ def _run(
     **options: str | None,
 ) -> None:
     given = {name: _read(chosen.parameter(name), text) for name, text in options.items() if text}
+    for option, text in (("--sweep", sweep), ("--solve", solve)):
+        name = (text or "").partition("=")[0]
+        if name and chosen.parameter(name).name in given:
+            raise UsageError(f"--{name} is given, and {option} is to vary it: leave one out")
     if sweep and solve:
         raise UsageError("--sweep and --solve do not go together")
     if sweep:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tcpwhy._core import UsageError
 from tcpwhy.files import COPY_OPTIONS, write_file
 from tcpwhy.sinks import output
 from tcpwhy.store import Store, explained, questions
-from tcpwhy.terminal import grid, width
+from tcpwhy.terminal import fits, grid, records, width
 
 if TYPE_CHECKING:
     import duckdb
@@ -22,33 +23,55 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     type=click.Choice(["table", *COPY_OPTIONS]),
-    default="table",
-    show_default=True,
-    help="Format of the answer.",
+    help="Format of the answer.  [default: by the suffix of PATH, else table]",
 )
 @click.option("-o", "--output", "target", default="-", metavar="PATH", help="Where to write.")
-def command(store: str, question: str | None, format: str, target: str) -> None:
+def command(store: str, question: str | None, format: str | None, target: str) -> None:
     """Ask a store a stored question, or one of your own in SQL (DuckDB's).
 
     Without a question, the stored ones are listed. The tables are views: flows, intervals,
-    periods, segments, counters.
+    periods, segments, counters. An answer of few rows that is too wide for a table is written
+    value by value.
     """
+    chosen = format or _format_of(target)
     opened = Store(store)
     if question is None:
         _print(["question", "answers"], list(questions().items()), "-")
         return
     answer = opened.query(question)
     with explained(opened.path):
-        if format == "table":
-            _print(answer.columns, answer.fetchall(), target)
+        if chosen == "table":
+            is_own = question not in questions()
+            _print(answer.columns, answer.fetchall(), target, is_own=is_own)
         else:
-            _write(answer, format, target)
+            _write(answer, chosen, target)
 
 
-def _print(names: Sequence[str], rows: Sequence[Sequence[object]], target: str) -> None:
+def _format_of(target: str) -> str:
+    """Take the format that the suffix of a file names, as every other output does."""
+    suffix = "" if target == "-" else Path(target).suffix
+    if suffix in ("", ".txt"):
+        return "table"
+    known = {f".{name}": name for name in COPY_OPTIONS} | {".json": "jsonl", ".ndjson": "jsonl"}
+    if suffix not in known:
+        listed = ", ".join(sorted([*known, ".txt"]))
+        raise UsageError(f"no format for the file suffix {suffix!r}: known are {listed}")
+    return known[suffix]
+
+
+FEW = 20
+"""Rows up to which an answer that is too wide for a table is written value by value."""
+
+
+def _print(
+    names: Sequence[str], rows: Sequence[Sequence[object]], target: str, *, is_own: bool = False
+) -> None:
     size = width(sys.stdout if target == "-" else None)
+    # Whoever asked for these columns wants to read them.
+    is_wide = is_own and 0 < len(rows) <= FEW and not fits(names, rows, size)
+    lines = (records if is_wide else grid)(names, rows, size)
     with output(target) as out:
-        out.write("".join(f"{line}\n" for line in grid(names, rows, size)).encode())
+        out.write("".join(f"{line}\n" for line in lines).encode())
 
 
 def _write(answer: "duckdb.DuckDBPyRelation", format: str, target: str) -> None:

@@ -84,6 +84,10 @@ def command(
     targets = outputs or ("-",)
     if len(paths) > 1 and "-" in targets and format not in (None, "table"):
         raise UsageError(f"several scenarios do not fit into one {format} file: choose --output")
+    names = [path.stem for path in paths]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice and (outputs or options["captures"]):
+        raise UsageError(f"two scenarios named {min(twice)} would share an output: one at a time")
     stop: list[int] = []
     # A fault in a scenario must not cost the results of an earlier run: outputs are opened later.
     wanted = [_wanted(target, tables, format, tap is not None) for target in targets]
@@ -113,7 +117,8 @@ def command(
 
 
 def _list(folders: Sequence[Path]) -> int:
-    rows = [row for folder in folders or [Path("scenarios")] for row in scenarios(folder)]
+    found = (row for folder in folders or [Path("scenarios")] for row in scenarios(folder))
+    rows = [(str(path), title) for path, title in found]
     for line in grid(("scenario", "what it shows"), rows, width(sys.stdout)):
         click.echo(line)
     return 0

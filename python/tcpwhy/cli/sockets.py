@@ -13,7 +13,7 @@ from tcpwhy._core import InputError
 from tcpwhy.cli import INTERRUPTED
 from tcpwhy.cli._options import DURATION
 from tcpwhy.cli._stopping import stopping
-from tcpwhy.terminal import Style, grid, width
+from tcpwhy.terminal import Style, grid, width, wrapped
 from tcpwhy.units import as_duration, as_rate, nanoseconds
 
 if TYPE_CHECKING:
@@ -55,13 +55,13 @@ def command(
                 for row in rows:
                     click.echo(json.dumps(row.to_json()))
             else:
-                _show(rows, evidence=evidence, is_first=answers == 0)
+                _show(rows, evidence=evidence, is_first=answers == 0, all_=all_)
             sys.stdout.flush()
             answers += 1
     return INTERRUPTED if came else 0
 
 
-def _show(rows: Sequence["Row"], *, evidence: bool, is_first: bool) -> None:
+def _show(rows: Sequence["Row"], *, evidence: bool, is_first: bool, all_: bool) -> None:
     style = Style.of(sys.stdout)
     if not is_first:
         click.echo()
@@ -83,9 +83,12 @@ def _show(rows: Sequence["Row"], *, evidence: bool, is_first: bool) -> None:
     for number, line in enumerate(lines[1:]):
         click.echo(line)
         if evidence and number < len(rows):
-            click.echo(f"  {style.dim(rows[number].evidence)}")
-    if not rows:
-        click.echo("nothing moves on any connection (--all shows them)")
+            for part in wrapped(rows[number].evidence, width(sys.stdout) - 2):
+                click.echo(f"  {style.dim(part)}")
+    if not rows and all_:
+        click.echo("there is no connection")
+    elif not rows:
+        click.echo("nothing moves on any connection (--all shows those that are idle)")
 
 
 def _end(address: str, port: int) -> str:

@@ -21,6 +21,8 @@ class Argument:
         if segment.payload > 0:
             last = segment.start + segment.payload - 1
             return f"{name}: {segment.payload:,} bytes, {span(segment.start, last)}"
+        if segment.kind == "syn" and segment.ack is not None:
+            return "the answer to the opening of the connection"
         return name if segment.ack is None else f"{name}, number {segment.ack:,}"
 
     def frame(self, row: Segment) -> str:

@@ -114,7 +114,7 @@ def _side(facts: Facts, half: Half) -> Side:
         numbers=numbers(half),
         against=doubts(half, found),
         tree=[*compared(half, facts.periods[half.direction])],
-        remedy=sentence(half.remedy) if half.remedy else None,
+        remedy=sentence(half.fix) if half.fix else None,
         gain=_gain(half),
         filters=_filters(half, found),
     )
@@ -155,8 +155,8 @@ def _gain(half: Half) -> str | None:
     if half.limitation is None:
         return None
     if half.headroom_bps is None:
-        unknown = "the capacity of the path is unknown, and " if half.capacity_bps is None else ""
-        return f"Cannot be predicted: {unknown}nothing else tells what would limit next."
+        reason = half.no_gain or "nothing tells what would limit next"
+        return f"Cannot be predicted: {reason}."
     if half.exceeds_capacity and half.next_limitation == "unshared_bottleneck":
         return "Cannot be predicted: it would be the capacity, of which the estimate is too low."
     now = half.goodput_bps
@@ -170,6 +170,10 @@ def _gain(half: Half) -> str | None:
     if times < LEAST_GAIN:
         return f"Hardly any: without this limit {then} would allow {rate}."
     factor = f"{times:,.0f}" if times >= 9.95 else f"{times:.1f}"
+    if half.capacity_bps is None:
+        predicted = f"Up to {rate} without this limit, {factor} times as much"
+        link = "or the link, which nothing here shows"
+        return f"{predicted}; then {then} would be the limit, {link}."
     predicted = f"{rate} is predicted without this limit, {factor} times as much"
     return f"{predicted}; then {then} would be the limit."
 

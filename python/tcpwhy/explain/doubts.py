@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from tcpwhy.explain.facts import Half
+from tcpwhy.explain.numbers import size
 from tcpwhy.explain.timeline import Run, time_by_cause
 from tcpwhy.explain.words import SHARES, limit, listed, own_shares, sentence, share_columns
 from tcpwhy.units import as_bytes, as_duration, as_rate, as_share
@@ -93,6 +94,12 @@ def _window(half: Half) -> Iterator[str]:
         )
     elif half.rwnd_max is None and half.handshake_seen:
         yield "The receiver's window is unknown."
+    flight, window = half.flight_size_max, half.rwnd_max
+    if flight and window and flight > WIDE * window:
+        yield (
+            f"{size(flight)} in flight are far more than the window of {size(window)} allows:"
+            " the capture lacks acknowledgements, or the sender does not keep to the window."
+        )
     again, needless = half.retransmitted_bytes, half.spurious_bytes
     if again and needless >= NOTABLE * again:
         share = as_share(needless / again)
@@ -105,6 +112,7 @@ def _capacity(half: Half) -> Iterator[str]:
     if half.capacity_bps is None:
         if is_full:
             yield "Without a capacity nothing proves that the link was full."
+            yield from _faster(half)
         return
     if not is_full and half.next_limitation != "unshared_bottleneck":
         return
@@ -121,6 +129,15 @@ def _capacity(half: Half) -> Iterator[str]:
         yield f"The capacity lies anywhere from {as_rate(low)} to {as_rate(high)}{rests}."
     elif is_full and "several" in (half.capacity_method or ""):
         yield "The packet gaps have several modes: the capacity is the likeliest of them."
+
+
+def _faster(half: Half) -> Iterator[str]:
+    low, now = half.capacity_lower_bps, half.goodput_bps
+    if low and now and low >= WIDE * now:
+        yield (
+            f"Packets passed the observer at {as_rate(low)}: the full link lies elsewhere on the"
+            " path, or is none."
+        )
 
 
 def _size(half: Half) -> Iterator[str]:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from tcpwhy._core import InputError
 from tcpwhy.explain.choice import Candidate
-from tcpwhy.overview import endpoint
+from tcpwhy.overview import endpoint, split_remedy
 
 
 class Half(NamedTuple):
@@ -97,6 +97,16 @@ class Half(NamedTuple):
         if self.goodput_bps is None or self.capacity_bps is None:
             return False
         return self.goodput_bps > EXCESS * self.capacity_bps
+
+    @property
+    def fix(self) -> str | None:
+        """The remedy without what is said of its gain."""
+        return None if self.remedy is None else split_remedy(self.remedy)[0]
+
+    @property
+    def no_gain(self) -> str | None:
+        """Why the gain is not known."""
+        return None if self.remedy is None else split_remedy(self.remedy)[1]
 
 
 EXCESS = 1.05

@@ -35,13 +35,17 @@ def _rtt(half: Half) -> str:
         rest = "" if half.handshake_rtt_ns is None else f", {as_duration(half.handshake_rtt_ns)}"
         handshake = f"{rest} in the handshake" if rest else ""
         return f"{as_duration(half.rtt_mean_ns)}, from a single sample{handshake}."
+    least = "Below a tick of the capture's clock"
+    if half.rtt_min_ns is not None:
+        least = as_duration(half.rtt_min_ns)
+    of_data = half.handshake_rtt_ns is None or half.handshake_rtt_ns != half.rtt_min_ns
     parts = [
-        f"{as_duration(half.rtt_min_ns)} at the least",
+        f"{least} at the least{'' if of_data else ', in the handshake'}",
         f"{as_duration(half.rtt_mean_ns)} on average",
         f"{as_duration(half.rtt_max_ns)} at most",
     ]
     text = f"{listed(parts)}, from {counted(half.rtt_samples, 'sample')}"
-    if half.handshake_rtt_ns is not None:
+    if half.handshake_rtt_ns is not None and of_data:
         text += f"; {as_duration(half.handshake_rtt_ns)} in the handshake"
     return f"{text}.{' A queue stood on the path.' if half.bufferbloat else ''}"
 
@@ -57,7 +61,9 @@ def _loss(half: Half) -> list[str]:
             "tail loss probe": half.tlp_events,
         }
         seen = [counted(number, noun) for noun, number in kinds.items() if number]
-        kind = f": {listed(seen)}" if seen else ""
+        others = seen and sum(kinds.values()) < half.loss_events
+        unknown = "; nothing tells what made the others" if others else ""
+        kind = f": {listed(seen)}{unknown}" if seen else ""
         episodes = counted(half.loss_events, "loss episode")
         again = as_bytes(half.retransmitted_bytes)
         told.append(f"{again} sent again, {share} of the payload, in {episodes}{kind}.")

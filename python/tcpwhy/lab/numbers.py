@@ -8,11 +8,17 @@ the same thing. That a clock is blind to something is no error of the analysis:
   That is also so while the program waits for room in it (`sndbuf_limited`).
 - A controller or socket that paces keeps data back by itself, also below a window that is full on
   the average: then `rwnd_limited` counts only the moments between two paced segments.
+- `rwnd_limited` runs on while a loss is repaired. That time is the repair's alone here, as it is in
+  the analysis, whose shares sum to one.
 - Elsewhere `rwnd_limited` is a proof.
+
+Shares are those of the time from the first data to the last, as the analysis means them: a
+handshake, and the round trip until the last data is acknowledged, are nobody's.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
@@ -156,12 +162,12 @@ def _shares(
     run: Run, flow: Flow, point: str, row: dict[str, Any], inside: Sequence[dict[str, Any]]
 ) -> dict[str, float]:
     """Shares of the time, where a clock of the kernel means the same."""
-    seconds = (row["end_ns"] - row["start_ns"]) / 1e9
+    inside = counted_with_data(inside)
+    seconds = (inside[-1]["wall_ns"] - inside[0]["wall_ns"]) / 1e9 if inside else 0
     if seconds < 2 or len(inside) < 20 or row["share_application"] is None:
         return {}
-    last = inside[-1]
-    rwnd = last["rwnd_limited"] / 1e6 / seconds
-    sndbuf = last["sndbuf_limited"] / 1e6 / seconds
+    rwnd = grown(inside, "rwnd_limited") / 1e6 / seconds
+    sndbuf = grown(inside, "sndbuf_limited") / 1e6 / seconds
     shares: dict[str, float] = {}
     if not _is_paced(flow):
         shares["share_receiver_window"] = rwnd
@@ -177,6 +183,20 @@ def _shares(
         # Behind the loss it is not seen when the sender entered recovery.
         shares["share_recovery"] = fmean(s["ca_state"] >= _RECOVERY for s in inside)
     return shares
+
+
+def counted_with_data(samples: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those from the first data to the last."""
+    last = samples[-1]["bytes_sent"] if samples else 0
+    begun = [s for s in samples if s["bytes_sent"] > 0]
+    still = sum(s["bytes_sent"] < last for s in begun)
+    return begun[: still + 1]
+
+
+def grown(samples: Sequence[dict[str, Any]], clock: str) -> float:
+    """Say by how much a clock of the kernel went on while no loss was repaired, in microseconds."""
+    pairs = pairwise(samples)
+    return float(sum(b[clock] - a[clock] for a, b in pairs if a["ca_state"] < _RECOVERY))
 
 
 def _has_small_buffer(flow: Flow) -> bool:

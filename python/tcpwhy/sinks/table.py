@@ -22,7 +22,7 @@ _VERDICT = """round(throughput_bps / 1e6, 3) AS "Mbit/s", round(rtt_mean_ns / 1e
 
 # What a person looks at first; every column is in the other formats.
 _LINES = {
-    "intervals": f"SELECT {_TIME}, {_PAIR}, period_kind AS kind, {_VERDICT} FROM batch",
+    "intervals": f"SELECT {_TIME}, {_PAIR}, {_VERDICT} FROM batch",
     "periods": f"""SELECT {_TIME}, {_PAIR}, kind, round((end_ns - start_ns) / 1e9, 3) AS s,
         {_VERDICT} FROM batch""",
     "segments": """SELECT frame, strftime(make_timestamp_ns(ts_ns), '%H:%M:%S.%f') AS time,
@@ -66,6 +66,7 @@ class Sink:
         self._summary = Summary(self._connection)
         self._halves: list[tuple[float, Half]] = []
         self._total = 0
+        self._last: str | None = None
         self._counters: dict[str, int] = {}
 
     def write(self, table: str, batch: Batch) -> None:
@@ -81,7 +82,7 @@ class Sink:
         else:
             lines = self._connection.execute(_LINES[table])
             names = [column[0] for column in lines.description or ()]
-            self._print(grid(names, lines.fetchall(), self._width))
+            self._print(grid(names, lines.fetchall(), self._width), table)
 
     def close(self) -> None:
         """Print the overview, and close the target."""
@@ -90,11 +91,12 @@ class Sink:
             if "flows" in self._wanted:
                 halves = [half for _, half in self._halves]
                 size, style = self._width, self._style
-                self._print(overview(halves, self._total, self._counters, width=size, style=style))
+                lines = overview(halves, self._total, self._counters, width=size, style=style)
+                self._print(lines, "flows")
             if "counters" in self._wanted:
                 meaning = dict(_core.counters())
                 rows = [(name, n, meaning.get(name)) for name, n in self._counters.items()]
-                self._print(grid(["name", "value", "meaning"], rows, self._width))
+                self._print(grid(["name", "value", "meaning"], rows, self._width), "counters")
 
     def _rank(self) -> None:
         """Keep the heaviest halves of all batches, and no more."""
@@ -107,7 +109,11 @@ class Sink:
         [(total,)] = self._connection.execute(f"SELECT count(*) {moved}").fetchall()
         self._total += total
 
-    def _print(self, lines: Iterable[str]) -> None:
+    def _print(self, lines: Iterable[str], table: str | None = None) -> None:
+        text = "".join(f"{line}\n" for line in lines)
+        if table and self._last not in (None, table):
+            text = f"\n{text}"
+        self._last = table or self._last
         with named(self._target):
-            self._out.write("".join(f"{line}\n" for line in lines).encode())
+            self._out.write(text.encode())
             self._out.flush()

@@ -38,6 +38,16 @@ pub fn is_paced(case: &Case) -> bool {
     }
 }
 
+/// Whether a program that leaves room unused does so throughout: its flight does not grow, so that
+/// no window holds it back either until the first acknowledgement after each write.
+pub fn is_always_paced(case: &Case) -> bool {
+    let facts = &case.facts;
+    facts.losses == 0
+        && facts.marks == 0
+        && facts.growing - facts.shrinking < threshold::GROWING
+        && !facts.is_queued()
+}
+
 /// Whether a policer takes what exceeds its rate: a controller that paces at the rate it finds
 /// (BBR) leaves room unused behind one, and no program would go on to lose so much.
 fn is_policed(case: &Case) -> bool {

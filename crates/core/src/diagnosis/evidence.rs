@@ -51,7 +51,7 @@ fn application(case: &Case, cause: Cause, finding: &Finding) -> Vec<String> {
     let facts = &case.facts;
     let share = percent(finding.shares.application);
     let first = match cause {
-        Cause::ApplicationPaced if facts.unused < threshold::UNSEEN && case.context.own_pace => {
+        Cause::ApplicationPaced if facts.unused < threshold::UNUSED && case.context.own_pace => {
             "segments leave evenly, whatever acknowledgements come and room there is".to_owned()
         }
         Cause::ApplicationPaced => {
@@ -197,7 +197,11 @@ fn policer(case: &Case) -> Vec<String> {
         ),
         _ => format!("{} of the bytes were lost", percent(facts.loss_ratio)),
     };
-    vec![fit, rhythm(case), density(case), format!("{}: drops without a queue", inflation(case))]
+    let queue = match facts.inflation {
+        Some(_) => format!("{}: drops without a queue", inflation(case)),
+        None => inflation(case),
+    };
+    vec![fit, rhythm(case), density(case), queue]
 }
 
 fn random_loss(case: &Case) -> Vec<String> {
@@ -229,7 +233,7 @@ fn density(case: &Case) -> String {
 fn rhythm(case: &Case) -> String {
     let shape = case.losses.filter(|_| case.policer.is_none());
     match shape.and_then(|shape| shape.rhythm) {
-        Some(rhythm) => format!("between loss episodes by {rhythm:.2}"),
+        Some(rhythm) => format!("those between loss episodes by {rhythm:.2}"),
         None => String::new(),
     }
 }
@@ -238,6 +242,7 @@ fn growth(case: &Case, cause: Cause) -> Vec<String> {
     let facts = &case.facts;
     let rounds = count(u64::from(facts.rounds), "round trip");
     let grew = match cause {
+        _ if facts.rounds == 0 => "over before a round trip could be seen".to_owned(),
         Cause::SlowStart => {
             format!("flight grew by a quarter or more in {} of {rounds}", percent(facts.leaping))
         }
@@ -286,7 +291,9 @@ fn inflation(case: &Case) -> String {
         Some(inflation) => format!("RTT {inflation:.1} times its minimum{}", least_rtt(case)),
         None => match case.context.rtt_min {
             Some(least) => format!("RTT from {}", time(least)),
-            None if case.context.rtt_unresolved => "RTT below a tick of the clock".to_owned(),
+            None if case.context.rtt_unresolved => {
+                "RTT below a tick of the capture's clock".to_owned()
+            }
             None => "RTT unknown".to_owned(),
         },
     }
@@ -305,12 +312,12 @@ fn losses(case: &Case) -> String {
         0 => String::new(),
         timeouts => format!(" and {}", count(u64::from(timeouts), "timeout")),
     };
-    format!(
-        "{} in {} segments{timeouts}, {} of the bytes",
-        count(facts.losses, "loss episode"),
-        grouped(facts.packets),
-        percent(facts.loss_ratio)
-    )
+    let what = match facts.loss_ratio > 0.0 {
+        true => format!("{} of the bytes", percent(facts.loss_ratio)),
+        false => "nothing lost: what was sent again was not needed".to_owned(),
+    };
+    let episodes = count(facts.losses, "loss episode");
+    format!("{episodes} in {} segments{timeouts}, {what}", grouped(facts.packets))
 }
 
 fn times(number: u32) -> String {
@@ -318,5 +325,40 @@ fn times(number: u32) -> String {
         1 => "once".to_owned(),
         2 => "twice".to_owned(),
         _ => format!("{number} times"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::{Confidence, Facts, Shares};
+
+    fn told(cause: Cause, facts: Facts) -> String {
+        let case = Case { facts, ..Case::default() };
+        let (rival, confidence, shares) = (None, Confidence::Low, Shares::default());
+        sentence(&case, &Finding { cause, rival, confidence, shares }).to_string()
+    }
+
+    #[test]
+    fn what_was_not_seen_is_not_claimed() {
+        let facts =
+            Facts { span_s: 1.0, packets: 4, loss_ratio: 0.25, losses: 1, ..Facts::default() };
+        assert_eq!(told(Cause::Policer, facts), "25 % of the bytes were lost; RTT unknown");
+        let seen = Facts { inflation: Some(1.0), ..facts };
+        assert!(told(Cause::Policer, seen).ends_with("RTT at its minimum: drops without a queue"));
+        let grown = Facts { losses: 0, ..facts };
+        assert_eq!(
+            told(Cause::CongestionAvoidance, grown),
+            "over before a round trip could be seen; RTT unknown, no loss"
+        );
+    }
+
+    #[test]
+    fn a_needless_repair_is_no_loss() {
+        let facts = Facts { span_s: 1.0, packets: 634, losses: 1, ..Facts::default() };
+        let text = told(Cause::ApplicationIdle, facts);
+        let end =
+            "1 loss episode in 634 segments, nothing lost: what was sent again was not needed";
+        assert!(text.ends_with(end), "{text}");
     }
 }

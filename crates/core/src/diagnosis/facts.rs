@@ -28,6 +28,8 @@ pub struct Context {
     pub others_between: bool,
     /// Shift of the receiver's window, and whether it is known from the handshake.
     pub window_scale: Option<u8>,
+    /// Whether both sides permitted SACK; `None` where not both SYNs were seen.
+    pub sack_agreed: Option<bool>,
     /// Share of the bytes that the capture missed.
     pub missed: f64,
     /// Where the observer stands, 0 at the data sender.
@@ -81,6 +83,8 @@ pub struct Facts {
     pub flight_variation: Option<f64>,
     /// Share of the rounds that grew.
     pub growing: f64,
+    /// Share of the rounds that shrank as much.
+    pub shrinking: f64,
     /// Share of the rounds that grew by a quarter.
     pub leaping: f64,
     /// Share of the segments sent within 3 MSS of the window's end.
@@ -109,8 +113,10 @@ pub struct Facts {
     pub filling: Option<f64>,
     /// Share of segments with PSH.
     pub pushes: f64,
-    /// Share of small segments.
+    /// Share of small segments,
     pub smalls: f64,
+    /// and how many there were a round.
+    pub smalls_a_round: f64,
     /// Share of the time in which a sender with an empty queue and data in flight waited for one of
     /// several acknowledgements,
     pub woken: f64,
@@ -196,6 +202,7 @@ impl Facts {
         let most = signs.flight_most as f64;
         self.flight_variation = signs.flights.variation();
         self.growing = ratio(signs.rounds_growing, signs.rounds).unwrap_or(0.0);
+        self.shrinking = ratio(signs.rounds_shrinking, signs.rounds).unwrap_or(0.0);
         self.leaping = ratio(signs.rounds_leaping, signs.rounds).unwrap_or(0.0);
         let mss = f64::from(context.mss_bytes.max(1));
         self.flight_segments = most / mss;
@@ -214,6 +221,7 @@ impl Facts {
     fn take_writes(&mut self, sums: &Sums, signs: &Signs, context: &Context) {
         self.pushes = ratio(signs.pushes, signs.segments).unwrap_or(0.0);
         self.smalls = ratio(signs.smalls, signs.segments).unwrap_or(0.0);
+        self.smalls_a_round = ratio(signs.smalls, signs.rounds).unwrap_or(f64::from(signs.smalls));
         self.pause_s = signs.pauses.weighted_mean().map(|ns| ns / 1e9);
         self.silence_s = self.idle * self.span_s / f64::from(signs.pauses.count + 1);
         self.answers = ratio(signs.answers, signs.pauses.count).unwrap_or(0.0);

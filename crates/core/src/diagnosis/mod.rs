@@ -15,6 +15,7 @@ mod network;
 mod receiver;
 pub mod remedy;
 mod sender;
+mod shares;
 pub mod tally;
 pub mod threshold;
 pub mod words;
@@ -22,6 +23,7 @@ pub mod words;
 pub use cause::{Cause, Confidence};
 pub use facts::{Context, Facts};
 pub use loss::loss_cause;
+pub use shares::Shares;
 
 use crate::flow::burst::Density;
 use crate::flow::losses::Shape;
@@ -59,36 +61,6 @@ pub struct Finding {
     pub shares: Shares,
 }
 
-/// Shares of the time of a stretch, which sum to one.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Shares {
-    /// The application had nothing to send.
-    pub application: f64,
-    /// The receiver's window held the sender back.
-    pub receiver_window: f64,
-    /// The network or congestion control did.
-    pub network: f64,
-    /// Losses were repaired.
-    pub recovery: f64,
-}
-
-impl Shares {
-    /// Adds `other`, weighted.
-    pub fn add(&mut self, other: &Shares, weight: f64) {
-        self.application += other.application * weight;
-        self.receiver_window += other.receiver_window * weight;
-        self.network += other.network * weight;
-        self.recovery += other.recovery * weight;
-    }
-
-    /// All of it times `factor`.
-    pub fn scaled(&self, factor: f64) -> Shares {
-        let mut scaled = Shares::default();
-        scaled.add(self, factor);
-        scaled
-    }
-}
-
 /// What limited the stretch. `None` when it shows nothing at all.
 pub fn diagnose(case: &Case) -> Option<Finding> {
     let facts = &case.facts;
@@ -115,11 +87,11 @@ pub fn diagnose(case: &Case) -> Option<Finding> {
     }
     // A sender that a window keeps closing on is paced, or probes, in between.
     if facts.closures >= 2 && facts.receiver >= threshold::CLOSING && facts.losses == 0 {
-        rivals[1].0 = rivals[1].0.max(rivals[2].0 + threshold::CLEAR_LEAD);
+        rivals[1].0 = rivals[1].0.max(rivals[2].0 + LEAD);
     }
     // What keeps running dry is no full link's, whatever else waits in its round-trip times.
     if application::runs_dry(case) && !network::is_buffered(case) {
-        rivals[0].0 = rivals[0].0.max(rivals[2].0 + threshold::CLEAR_LEAD);
+        rivals[0].0 = rivals[0].0.max(rivals[2].0 + LEAD);
     }
     rivals.sort_by(|a, b| b.0.total_cmp(&a.0));
     let [(most, first), (next, second), _] = rivals;
@@ -134,11 +106,13 @@ pub fn diagnose(case: &Case) -> Option<Finding> {
     Some(confirm(case, Finding { cause, rival, confidence, shares }))
 }
 
+/// More than a clear lead, whatever rounding takes of it.
+const LEAD: f64 = 1.5 * threshold::CLEAR_LEAD;
+
 /// Which cause, given that the time was of this kind, and how sure.
 type Test = fn(&Case) -> (Cause, Confidence);
 
-/// Lowers the confidence where the capture does not allow more, and moves the shares of a cause
-/// that only the shape of the flight told.
+/// Lowers the confidence where the capture does not allow more, and gives the cause its time.
 fn confirm(case: &Case, mut finding: Finding) -> Finding {
     let (facts, context) = (&case.facts, &case.context);
     let blind = context.position.is_none() || context.missed > threshold::MISSED;
@@ -153,19 +127,56 @@ fn confirm(case: &Case, mut finding: Finding) -> Finding {
     if shaped && finding.confidence == Confidence::High {
         finding.confidence = Confidence::Medium;
     }
+    if finding.cause.limitation() == "receiver_window" && receiver::is_overrun(case) {
+        finding.confidence = Confidence::Low;
+    }
     if finding.cause.is_of_network() && facts.rounds < threshold::SHAPED_ROUNDS {
         finding.confidence = finding.confidence.less();
     }
-    let shares = &mut finding.shares;
-    match finding.cause.limitation() {
-        "receiver_window" if shares.receiver_window < threshold::UNSEEN => {
-            (shares.receiver_window, shares.network) =
-                (shares.receiver_window + shares.network, 0.0);
-        }
-        "application" if shares.application < threshold::UNSEEN => {
-            (shares.application, shares.network) = (shares.application + shares.network, 0.0);
-        }
-        _ => {}
-    }
+    finding.shares.settle(case, finding.cause);
     finding
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_that_keeps_closing_goes_before_any_rival() {
+        for percent in 36..65 {
+            let receiver = f64::from(percent) / 100.0;
+            let facts = Facts {
+                span_s: 3.0,
+                receiver,
+                network: 1.0 - receiver,
+                closures: 3,
+                ..Facts::default()
+            };
+            let found = diagnose(&Case { facts, ..Case::default() }).expect("it lasted");
+            assert_eq!((found.cause, found.rival), (Cause::ReceiverSlowReader, None), "{receiver}");
+        }
+    }
+
+    #[test]
+    fn a_window_that_nobody_keeps_to_is_a_guess() {
+        let sure = |flight_segments: f64| {
+            let facts = Facts {
+                span_s: 3.0,
+                receiver: 1.0,
+                openness: Some(1.0),
+                flight_segments,
+                ..Facts::default()
+            };
+            let context = Context {
+                position: Some(0.0),
+                mss_bytes: 1460,
+                rwnd_max: Some(64_240),
+                ..Context::default()
+            };
+            let found = diagnose(&Case { facts, context, ..Case::default() }).expect("it lasted");
+            (found.cause, found.confidence)
+        };
+        assert_eq!(sure(44.0), (Cause::ReceiverBuffer, Confidence::High));
+        assert_eq!(sure(11_491.0), (Cause::ReceiverBuffer, Confidence::Low));
+    }
 }

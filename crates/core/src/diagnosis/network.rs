@@ -45,10 +45,12 @@ pub fn cause(case: &Case) -> (Cause, Confidence) {
 /// Whether the half is in slow start on a link with room for as much again: what queues there are
 /// its own bursts, twice as dense as what was acknowledged, and they keep growing.
 fn leaps_freely(facts: &Facts) -> bool {
+    // Where the load is not known, a full link would leave a queue standing.
+    let standing = facts.queued >= threshold::QUEUED;
     facts.leaping >= threshold::LEAPING
         && facts.losses + u64::from(facts.marks) == 0
         && facts.is_queued()
-        && facts.load.is_some_and(|load| load < threshold::REACHING)
+        && facts.load.map_or(!standing, |load| load < threshold::REACHING)
 }
 
 /// Whether what queues are the half's own bursts, gone in every round on a link that is far from
@@ -181,7 +183,7 @@ fn quiet(case: &Case) -> (Cause, Confidence) {
     if flat && facts.rounds >= threshold::FLAT_ROUNDS && !grows(facts) {
         return flat_flight(case);
     }
-    let own_pace = case.context.own_pace && facts.growing < threshold::GROWING;
+    let own_pace = case.context.own_pace && facts.growing - facts.shrinking < threshold::GROWING;
     // A window that grows is used at once.
     let spare = facts.load.is_some_and(|load| load < threshold::REACHING);
     if (own_pace || (facts.unused >= threshold::UNUSED && spare)) && !empties(facts) {
@@ -220,7 +222,7 @@ fn is_flat(facts: &Facts) -> bool {
 /// Whether PSH tells of a send queue that keeps running empty. Linux sets it on each super-segment
 /// as well (`__tcp_transmit_skb` since 5.4), and those of a queue that never empties end full.
 fn empties(facts: &Facts) -> bool {
-    facts.pushes >= threshold::PUSHES && facts.smalls > 0.0
+    facts.pushes >= threshold::PUSHES && facts.smalls_a_round >= threshold::EMPTIED
 }
 
 /// Whether a flight of super-segments is the same to the byte in every round, as a window makes it
@@ -288,6 +290,7 @@ mod tests {
                 flight_mean_segments: 30.0,
                 pushes: 0.5,
                 smalls,
+                smalls_a_round: smalls * 30.0,
                 unused,
                 ..Facts::default()
             };
@@ -301,8 +304,48 @@ mod tests {
         );
         assert_eq!(named(0.04, 0.3, 0.0, false), "application/paced", "room left unused");
         assert_eq!(named(0.04, 0.0, 0.02, true), "sender_window/send_buffer", "its queue empties");
+        assert_eq!(named(0.04, 0.0, 0.001, true), "application/paced", "one small write");
         assert_eq!(named(0.04, 0.0, 0.0, false), "sender_window/undetermined", "a clamp");
         assert_eq!(named(0.0, 0.0, 0.0, true), "sender_window/undetermined", "a cap, and BBR");
+    }
+
+    #[test]
+    fn a_flight_that_goes_up_as_often_as_down_does_not_grow() {
+        let named = |growing: f64, shrinking: f64| {
+            let facts = Facts {
+                rounds: 35,
+                growing,
+                shrinking,
+                flight_variation: Some(0.23),
+                flight_segments: 40.0,
+                flight_mean_segments: 27.8,
+                ..Facts::default()
+            };
+            let context = Context { own_pace: true, position: Some(0.0), ..Context::default() };
+            cause(&Case { facts, context, ..Case::default() }).0.name()
+        };
+        assert_eq!(named(0.34, 0.2), "application/paced", "a pace that slow start reached early");
+        assert_eq!(named(0.34, 0.0), "transport/congestion_avoidance");
+    }
+
+    #[test]
+    fn bursts_of_slow_start_queue_only_for_themselves() {
+        let named = |queued: f64, load: Option<f64>| {
+            let facts = Facts {
+                leaping: 0.8,
+                growing: 1.0,
+                rounds: 5,
+                raised: Some(0.72),
+                queued,
+                load,
+                ..Facts::default()
+            };
+            cause(&Case { facts, ..Case::default() }).0.name()
+        };
+        assert_eq!(named(0.0, Some(0.3)), "transport/slow_start");
+        assert_eq!(named(0.0, None), "transport/slow_start", "too few packets to know the link");
+        assert!(named(0.6, None).starts_with("shared_bottleneck"), "a queue stands");
+        assert!(named(0.6, Some(0.97)).starts_with("unshared_bottleneck"));
     }
 
     /// A link with a standing queue at which everything that PPrate found is delivered.

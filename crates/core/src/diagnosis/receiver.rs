@@ -19,3 +19,23 @@ pub fn cause(case: &Case) -> (Cause, Confidence) {
     }
     (Cause::ReceiverBuffer, Confidence::High)
 }
+
+/// Whether every round fills the window, by a sender that nothing paces: then it is what each wait
+/// was for, also where room seems to open before the sender goes on. Far from the sender it is
+/// known only so well when that was, and a sender gathers room for a super-segment, up to a third
+/// of the window (`tcp_tso_should_defer`).
+pub fn is_filled(case: &Case) -> bool {
+    let facts = &case.facts;
+    facts.losses == 0
+        && !case.context.own_pace
+        && facts.rounds >= threshold::SHAPED_ROUNDS
+        && facts.fullness.is_some_and(|full| full >= threshold::FULL)
+}
+
+/// Whether more is in flight than any window allows: acknowledgements are not in the capture, or
+/// nobody keeps to the window. Then its being full means little.
+pub fn is_overrun(case: &Case) -> bool {
+    let flight = case.facts.flight_segments * f64::from(case.context.mss_bytes.max(1));
+    let window = case.context.rwnd_max.filter(|&most| most > 0);
+    window.is_some_and(|most| flight > threshold::OVERRUN * most as f64)
+}

@@ -19,7 +19,12 @@ pub fn advice(
 ) -> Text {
     if cause == Cause::ApplicationIdle {
         // Most flows of a link: no text is made for each.
-        return Text::Borrowed(if headroom.is_ok() { IDLE } else { IDLE_UNKNOWN });
+        let is_little = case.facts.packets < FEWEST_PACKETS;
+        match headroom {
+            Ok(_) => return Text::Borrowed(IDLE),
+            Err(_) if is_little => return Text::Borrowed(IDLE_UNKNOWN),
+            Err(_) => {}
+        }
     }
     let advice = match cause.limitation() {
         "application" => application(case, cause, src),
@@ -39,13 +44,16 @@ pub fn advice(
 
 fn application(case: &Case, cause: Cause, src: IpAddr) -> String {
     let facts = &case.facts;
+    if cause == Cause::ApplicationIdle {
+        return IDLE.to_owned();
+    }
     if cause == Cause::ApplicationSmallWrites {
         let mean = facts.unique_bytes as f64 / facts.packets.max(1) as f64;
         return format!(
             "let the application on {src} write more at a time: a segment carries {} on average \
              and has room for {}; if it waits for answers to small writes, TCP_NODELAY",
             bytes(mean),
-            bytes(f64::from(case.context.mss_option.unwrap_or(case.context.mss_bytes)))
+            bytes(f64::from(case.context.mss_bytes))
         );
     }
     let shaper = match may_be_shaped(case) {
@@ -79,11 +87,16 @@ fn receiver(
                 most.unwrap_or_default()
             )
         }
-        Cause::ReceiverSlowReader => format!(
-            "let the application on {dst} read faster, or in parallel: it reads{} and leaves the \
-             rest in its buffer",
-            now(case, "")
-        ),
+        Cause::ReceiverSlowReader => match case.facts.rate_bps() {
+            Some(bps) => format!(
+                "let the application on {dst} read faster, or in parallel: it reads {} and leaves \
+                 the rest in its buffer",
+                rate(bps)
+            ),
+            None => {
+                format!("let the application on {dst} read: what it leaves unread fills its buffer")
+            }
+        },
         _ => {
             let need = window(case, headroom, KERNEL_OVERHEAD);
             format!("raise net.ipv4.tcp_rmem[2], or the SO_RCVBUF that limits it, on {dst} {need}")
@@ -106,19 +119,30 @@ fn sender(case: &Case, cause: Cause, headroom: Option<Headroom>, src: IpAddr) ->
 
 fn shared(case: &Case) -> String {
     let link = case.context.capacity_bps.map_or(String::new(), |bps| format!(" of {}", rate(bps)));
+    // What it got while it pressed: pauses of its own do not count against the link.
+    let got = case.facts.queued_rate_bps.or(case.facts.rate_bps());
+    let share = got.map_or(String::new(), |bps| format!(", this connection gets {}", rate(bps)));
     format!(
-        "others use the same link{link}{}: more capacity, or a fair queue (fq_codel, CAKE) there",
-        now(case, ", this connection gets")
+        "others use the same link{link}{share}: more capacity, or a fair queue (fq_codel, CAKE) \
+         there"
     )
 }
 
 fn policer(case: &Case, src: IpAddr) -> String {
-    let found = case.policer.map(|policer| format!("{}, ", rate(policer.rate_bps)));
+    let found =
+        case.policer.map(|policer| format!("its bucket fills at {}, ", rate(policer.rate_bps)));
+    let through = case.facts.rate_bps().filter(|_| case.facts.packets >= FEWEST_PACKETS);
+    let Some(through) = through else {
+        return format!(
+            "ask whoever polices the path for a higher contract, or shape on {src} (pacing) so \
+             that nothing is dropped; a longer capture shows to which rate"
+        );
+    };
     format!(
         "ask whoever polices the path for a higher contract ({}{} get through), or shape to that \
          on {src} (pacing) so that nothing is dropped",
         found.unwrap_or_default(),
-        case.facts.rate_bps().map_or("some".to_owned(), rate)
+        rate(through)
     )
 }
 
@@ -146,10 +170,21 @@ fn transport(case: &Case, cause: Cause, src: IpAddr, dst: IpAddr) -> String {
             "the path reorders: RACK and DSACK (net.ipv4.tcp_recovery = 1, net.ipv4.tcp_dsack = 1) \
              on {src} and {dst} keep the sender from seeing loss in it"
         ),
-        Cause::Recovery => format!(
-            "SACK and RACK-TLP (net.ipv4.tcp_sack = 1, net.ipv4.tcp_recovery = 1) on {src} and \
-             {dst}, so that losses are repaired sooner"
-        ),
+        Cause::Recovery => {
+            // The receiver has no more to do once it reports what came.
+            let (how, on) = match case.context.sack_agreed {
+                Some(true) => ("RACK-TLP (net.ipv4.tcp_recovery = 1)", format!("{src}")),
+                _ => (
+                    "SACK and RACK-TLP (net.ipv4.tcp_sack = 1, net.ipv4.tcp_recovery = 1)",
+                    format!("{src} and {dst}"),
+                ),
+            };
+            format!(
+                "find what loses {} of the bytes; until then {how} on {on}, so that losses are \
+                 repaired sooner",
+                percent(facts.loss_ratio)
+            )
+        }
         _ => format!(
             "a controller that grows faster on {src} (net.ipv4.tcp_congestion_control = cubic or \
              bbr), or several connections"
@@ -209,7 +244,56 @@ const KERNEL_OVERHEAD: f64 = 2.0;
 const EXAMPLE_BPS: f64 = 1e9;
 /// Mean over least round-trip time from which the queue is worth a word.
 const STANDING_QUEUE: f64 = 2.0;
+/// Data packets of a short transfer (IM 2021), below which neither the rate that got through nor
+/// the spacing of packets says much of the path.
+const FEWEST_PACKETS: u64 = 130;
 /// Segments (RFC 6928).
 const INITIAL_WINDOW: u64 = 10;
 /// More at once is a burst that queues drop.
 const LARGEST_INITIAL_WINDOW: u64 = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::{Context, Facts};
+
+    fn advised(cause: Cause, facts: Facts, sack_agreed: Option<bool>) -> String {
+        let context = Context { mss_bytes: 1448, sack_agreed, ..Context::default() };
+        let case = Case { facts, context, ..Case::default() };
+        let (src, dst) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2]));
+        advice(&case, cause, Err("nobody knows"), src, dst).to_string()
+    }
+
+    #[test]
+    fn four_packets_do_not_tell_what_a_policer_lets_through() {
+        let few = Facts { packets: 4, unique_bytes: 5_470, span_s: 337e-6, ..Facts::default() };
+        let text = advised(Cause::Policer, few, None);
+        assert!(!text.contains("bit/s"), "{text}");
+        let many = Facts { packets: 2_000, unique_bytes: 2_896_000, span_s: 9.0, ..few };
+        let text = advised(Cause::Policer, many, None);
+        assert!(text.contains("(2.57 Mbit/s get through)"), "{text}");
+    }
+
+    #[test]
+    fn sack_is_not_advised_to_those_who_agreed_on_it() {
+        let facts = Facts { genuine: 1.0, loss_ratio: 0.18, ..Facts::default() };
+        let text = advised(Cause::Recovery, facts, Some(true));
+        assert!(text.starts_with("find what loses 18 % of the bytes"), "{text}");
+        assert!(!text.contains("SACK"), "{text}");
+        assert!(advised(Cause::Recovery, facts, Some(false)).contains("tcp_sack = 1"));
+        assert!(advised(Cause::Recovery, facts, None).contains("tcp_sack = 1"));
+    }
+
+    #[test]
+    fn a_reader_without_a_rate_and_a_short_pause_have_whole_sentences() {
+        let text = advised(Cause::ReceiverSlowReader, Facts::default(), None);
+        assert!(
+            text.starts_with("let the application on 192.0.2.2 read: what it leaves"),
+            "{text}"
+        );
+        let few = Facts { packets: 3, ..Facts::default() };
+        assert!(advised(Cause::ApplicationIdle, few, None).contains("too little was sent"));
+        let many = Facts { packets: 995, ..Facts::default() };
+        assert!(advised(Cause::ApplicationIdle, many, None).ends_with("not known: nobody knows"));
+    }
+}

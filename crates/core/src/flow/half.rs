@@ -65,6 +65,8 @@ pub struct Half {
     una_before: u64,
     /// The last segment left with nothing else in flight.
     alone: bool,
+    /// It had waited for an acknowledgement since there was no more to send with it.
+    nagled: bool,
     rounds: Rounds,
     /// Made with the first loss.
     history: Option<Box<LossHistory>>,

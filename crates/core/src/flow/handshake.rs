@@ -165,6 +165,17 @@ impl Handshake {
         (!waited).then_some(tau)
     }
 
+    /// Whether both sides permitted SACK (RFC 2018 section 2); `None` where not both SYNs were seen
+    /// whole.
+    pub fn sack_agreed(&self) -> Option<bool> {
+        match &self.offers {
+            [Some(one), Some(other)] if !one.cut && !other.cut => {
+                Some(one.sack_permitted && other.sack_permitted)
+            }
+            _ => None,
+        }
+    }
+
     /// Shift of the window that `receiver` advertises: `Some(0)` when scaling is off because only
     /// one side offers it (RFC 7323 section 2.2), `None` when that is not known.
     pub fn window_scale(&self, receiver: usize) -> Option<u8> {

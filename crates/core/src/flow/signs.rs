@@ -53,6 +53,8 @@ pub struct Signs {
     pub rounds_leaping: u32,
     /// Rounds whose flight was larger by half a segment or more.
     pub rounds_growing: u32,
+    /// Rounds whose flight was smaller by as much.
+    pub rounds_shrinking: u32,
     /// Rounds with a raised round-trip time.
     pub rounds_queued: u32,
     /// Delivery rates in those, in bit/s.
@@ -135,6 +137,7 @@ impl Signs {
         self.flight_most = self.flight_most.max(later.flight_most);
         self.rounds_leaping += later.rounds_leaping;
         self.rounds_growing += later.rounds_growing;
+        self.rounds_shrinking += later.rounds_shrinking;
         self.rounds_queued += later.rounds_queued;
         self.queued_rates.merge(&later.queued_rates);
     }
@@ -162,6 +165,7 @@ impl Signs {
         let before = round.flight_before;
         self.rounds_leaping += u32::from(before > 0 && round.flight * 4 >= before * 5);
         self.rounds_growing += u32::from(round.flight >= before + u64::from(mss / 2));
+        self.rounds_shrinking += u32::from(round.flight + u64::from(mss / 2) <= before);
         if let (Some(rtt), Some(floor)) = (round.rtt, floor)
             && is_raised(rtt, floor)
         {

@@ -323,3 +323,46 @@ fn data_before_a_fin_that_was_acknowledged_unseen_is_found_when_it_comes() {
     let (flow, _) = after_opening("81 < 1:0 4001\n 90 > 4001:0 1 fin\n 130 < 1:0 4002");
     assert_eq!(flow.halves[0].totals.missed_bytes, 0, "the FIN is no data");
 }
+
+/// Waits of the first half that an acknowledgement ended, and others, in ms.
+fn waits(flow: &Flow) -> (f64, f64) {
+    let stretch = flow.halves[0].stretch.as_ref().expect("data");
+    let signs = stretch.intervals.iter().filter_map(|interval| interval.sums.signs.as_ref());
+    let ms = |ns: u64| ns as f64 / 1e6;
+    signs
+        .map(|s| (ms(s.woken_ns), ms(s.unwoken_ns)))
+        .fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1))
+}
+
+#[test]
+fn a_writer_is_woken_by_room_unless_it_had_left_nothing_to_send() {
+    let burst = |from: u32| -> String {
+        (0..8).map(|i| format!("90 > {}:1000 1\n", from + i * 1000)).collect()
+    };
+    // The write's small end leaves with it; a third of what is in flight is acknowledged, and the
+    // next one comes.
+    let (woken, _) = after_opening(&format!(
+        "81 < 1:0 4001
+        {}
+        90 > 12001:500 1
+        130 < 1:0 6001
+        131 < 1:0 8001
+        131.1 > 12501:1000 1",
+        burst(4001)
+    ));
+    assert_eq!(waits(&woken), (41.1, 0.0));
+    // The same, but Nagle's algorithm held the small end back until the one before was
+    // acknowledged: a program with more to write had filled it up.
+    let (dry, _) = after_opening(&format!(
+        "81 < 1:0 4001
+        90 > 4001:500 1
+        {}
+        129 < 1:0 4501
+        129.1 > 12501:500 1
+        133 < 1:0 6501
+        134 < 1:0 8501
+        134.1 > 13001:1000 1",
+        burst(4501)
+    ));
+    assert_eq!(waits(&dry), (0.0, 5.0));
+}

@@ -42,6 +42,8 @@ pub struct SenderView {
     released_at: Nanos,
     /// What was acknowledged when the last segment was sent.
     una_sent: u64,
+    /// What was in flight at the end of such waits as a send buffer makes, the most of late.
+    level: u64,
     /// A loss is repaired once this is acknowledged.
     recovery_point: Option<u64>,
     clock: Clock,
@@ -73,6 +75,7 @@ impl Default for SenderView {
             released: 0,
             released_at: Nanos(0),
             una_sent: UNKNOWN,
+            level: 0,
             recovery_point: None,
             clock: Clock::default(),
         }
@@ -136,11 +139,13 @@ impl SenderView {
         self.clock.charge(self.holder(), ts);
         let (soon_after, ran_dry) = (ts.since(self.released_at), self.dry);
         let part = self.released > 1 && self.has_freed_a_part();
+        let level = part && ran_dry && self.is_level();
         let gap = self.clock.sent(ts);
         let mut woken = None;
         if self.released > 1 {
             let soon = is_woken(gap, i64::from(self.released), soon_after);
             blame_pause(gap, soon);
+            let soon = soon || level && soon_after < CLOCKED;
             woken = Some(soon).filter(|_| ran_dry && part);
         }
         (gap, woken)
@@ -160,6 +165,17 @@ impl SenderView {
         let before = self.next.saturating_sub(self.una_sent);
         let left = self.next.saturating_sub(self.una).min(before);
         (before - left) * FREED_PARTS >= before && left * LEFT_PARTS >= before
+    }
+
+    /// Whether as much is in flight as at the end of other waits: a buffer wakes its writer when a
+    /// certain part of it is free, however long that takes. Wakes come late now and then, but none
+    /// comes early, so that the most of late is what they are held against.
+    fn is_level(&mut self) -> bool {
+        let before = self.next.saturating_sub(self.una_sent);
+        let left = self.next.saturating_sub(self.una);
+        let level = left.abs_diff(self.level) * LEVEL_PARTS <= before;
+        self.level = left.max(self.level - self.level.saturating_sub(left) / LEVEL_MEMORY);
+        level
     }
 
     #[inline(always)]
@@ -252,6 +268,11 @@ const FREED_PARTS: u64 = 8;
 /// the larger part: a write as large as the buffer leaves two fifths, one of twice its size a
 /// fourth. A program whose period is near the round-trip time may come just before the end.
 const LEFT_PARTS: u64 = 5;
+/// As much is in flight as before within such a part of it: bursts of acknowledgements that free a
+/// few segments each pass while a writer wakes up. One wait in ten would at random.
+const LEVEL_PARTS: u64 = 32;
+/// Waits over which the most in flight falls to the others.
+const LEVEL_MEMORY: u64 = 16;
 /// In place of a number in the wide sequence space, which never gets there.
 const UNKNOWN: u64 = u64::MAX;
 /// A round trip of acknowledgements at 100,000 a second and 100 ms is 10,000.
@@ -320,6 +341,40 @@ mod tests {
         assert_eq!(woken(3_000, 2_000), Some(false), "the program's own time");
         assert_eq!(woken(600, 100), None, "hardly anything");
         assert_eq!(woken(8_000, 100), None, "nearly all");
+    }
+
+    #[test]
+    fn among_dense_acknowledgements_a_writer_is_known_by_what_is_left() {
+        // Every 30 ms acknowledgements come 0.1 ms apart; the next write comes right after one of
+        // them, when so much of 90,000 bytes is still in flight.
+        let woken = |left: [u64; 4]| {
+            let mut view = SenderView::default();
+            let us = |us: i64| Entry { ts: Nanos(us * 1_000), ..entry(0, 0, 0) };
+            view.acknowledgement(&us(0), 0, None, Nanos(0));
+            let mut una = 0;
+            left.into_iter()
+                .zip(1..)
+                .map(move |(left, round)| {
+                    view.at(&us(round * 30_000));
+                    let woken = view.take_times(Nanos(round * 30_000_000)).1;
+                    view.sent(una + 90_000, 1_000, true, None);
+                    let freed = 90_000 - left;
+                    for i in 0..250 {
+                        let at = us(round * 30_000 + 4_950 + i * 100);
+                        view.acknowledgement(
+                            &at,
+                            una + freed * (i as u64 + 1) / 250,
+                            None,
+                            Nanos(0),
+                        );
+                    }
+                    una += freed;
+                    woken
+                })
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(woken([60_000, 60_400, 59_000, 60_000])[2..], [Some(true), Some(true)]);
+        assert_eq!(woken([60_000, 40_000, 70_000, 30_000])[2..], [Some(false), Some(false)]);
     }
 
     #[test]

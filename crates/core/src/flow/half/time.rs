@@ -41,8 +41,12 @@ impl Half {
             Some(holder) => pieces.iter_mut().for_each(|piece| piece.holder = holder),
             None => {}
         }
-        // What Nagle's algorithm held back an acknowledgement lets out as well.
+        // What Nagle's algorithm held back an acknowledgement lets out as well; and behind it there
+        // was nothing to write, or it would have been filled up: a writer that waits for room in
+        // its buffer adds to a last segment without asking for any (`tcp_sendmsg_locked`).
         let woken = woken.filter(|_| waited.is_none() && around.plan.refined);
+        let woken = woken.map(|woken| woken && !self.nagled);
+        self.nagled = waited == Some(Holder::Dry);
         let wait = woken.and_then(|woken| long_wait(pieces, woken, self.rtt.srtt?));
         let data_packets = self.totals.data_packets;
         let now = Now { ts, interval: around.plan.interval, data_packets };

@@ -1,0 +1,161 @@
+//! Whose time it was, told once by the clocks and again with the cause known.
+//!
+//! The clocks ([`crate::flow::clock`]) judge each wait by itself. Some waits look like another
+//! owner's, by chance or since the observer is far away; what limited the stretch as a whole tells
+//! whose they were.
+
+use super::{Case, Cause, application, receiver, threshold};
+
+/// Shares of the time of a stretch, which sum to one.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Shares {
+    /// The application had nothing to send.
+    pub application: f64,
+    /// The receiver's window held the sender back.
+    pub receiver_window: f64,
+    /// The network or congestion control did.
+    pub network: f64,
+    /// Losses were repaired.
+    pub recovery: f64,
+}
+
+impl Shares {
+    /// Adds `other`, weighted.
+    pub fn add(&mut self, other: &Shares, weight: f64) {
+        self.application += other.application * weight;
+        self.receiver_window += other.receiver_window * weight;
+        self.network += other.network * weight;
+        self.recovery += other.recovery * weight;
+    }
+
+    /// All of it times `factor`.
+    pub fn scaled(&self, factor: f64) -> Shares {
+        let mut scaled = Shares::default();
+        scaled.add(self, factor);
+        scaled
+    }
+
+    /// Moves the time that the cause shows to be another's than its waits seemed to tell.
+    pub(super) fn settle(&mut self, case: &Case, cause: Cause) {
+        match cause.limitation() {
+            "application" => self.settle_application(case, cause),
+            // A queue that runs dry behind a full buffer waits for room in it.
+            _ if cause == Cause::SenderBuffer => {
+                let waited = case.facts.dry.min(self.application);
+                self.application -= waited;
+                self.network += waited;
+            }
+            "receiver_window"
+                if self.receiver_window < threshold::UNSEEN || receiver::is_filled(case) =>
+            {
+                self.receiver_window += std::mem::take(&mut self.network);
+            }
+            _ => {}
+        }
+    }
+
+    fn settle_application(&mut self, case: &Case, cause: Cause) {
+        // What leaves at the sender's own pace waits for that, whatever comes in between; and of
+        // a segment or two in flight none waits for a window.
+        let clear = self.application >= threshold::CLEAR_SHARE
+            || case.facts.flight_segments <= threshold::TINY_FLIGHT;
+        let paced = cause == Cause::ApplicationPaced
+            && (case.context.own_pace || clear && application::is_always_paced(case));
+        let waited = if paced || self.application < threshold::UNSEEN {
+            self.network
+        } else {
+            // Chance ends waits right after an acknowledgement now and then, as a send buffer does.
+            case.facts.woken.min(self.network)
+        };
+        self.network -= waited;
+        self.application += waited;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Context, Facts, diagnose};
+    use super::*;
+
+    fn shares(facts: Facts, own_pace: bool, position: f64) -> (&'static str, [f64; 3]) {
+        let context = Context { own_pace, position: Some(position), ..Context::default() };
+        let facts = Facts { span_s: 3.0, rounds: 40, ..facts };
+        let found = diagnose(&Case { facts, context, ..Case::default() }).expect("it lasted");
+        let shares = found.shares;
+        let rounded = [shares.application, shares.receiver_window, shares.network]
+            .map(|share| (share * 100.0).round() / 100.0);
+        (found.cause.limitation(), rounded)
+    }
+
+    #[test]
+    fn waits_of_a_program_that_chance_ended_with_an_acknowledgement_are_its_own() {
+        let facts = Facts {
+            dry: 0.7,
+            network: 0.3,
+            woken: 0.25,
+            flight_segments: 60.0,
+            growing: 0.5,
+            ..Facts::default()
+        };
+        assert_eq!(shares(facts, false, 0.0), ("application", [0.95, 0.0, 0.05]));
+    }
+
+    #[test]
+    fn a_queue_that_runs_dry_behind_a_full_buffer_is_not_the_programs_silence() {
+        let facts = Facts {
+            dry: 0.3,
+            idle: 0.05,
+            network: 0.65,
+            flight_segments: 60.0,
+            woken: 0.7,
+            ..Facts::default()
+        };
+        assert_eq!(shares(facts, false, 0.0), ("sender_window", [0.05, 0.0, 0.95]));
+    }
+
+    #[test]
+    fn what_leaves_at_the_senders_own_pace_waits_for_it() {
+        let facts = Facts {
+            idle: 0.3,
+            network: 0.7,
+            flight_segments: 60.0,
+            growing: 0.2,
+            ..Facts::default()
+        };
+        assert_eq!(shares(facts, true, 0.0), ("application", [1.0, 0.0, 0.0]));
+    }
+
+    #[test]
+    fn a_program_that_always_leaves_room_waits_for_no_window() {
+        let facts = Facts {
+            unused: 0.8,
+            network: 0.2,
+            flight_segments: 60.0,
+            growing: 0.4,
+            ..Facts::default()
+        };
+        assert_eq!(shares(facts, false, 0.0), ("application", [0.8, 0.0, 0.2]), "it grows");
+        let to_and_fro = Facts { shrinking: 0.3, ..facts };
+        assert_eq!(shares(to_and_fro, false, 0.0), ("application", [1.0, 0.0, 0.0]));
+        let half = Facts { unused: 0.55, network: 0.45, ..to_and_fro };
+        assert_eq!(shares(half, false, 0.0), ("application", [0.55, 0.0, 0.45]));
+        let tiny = Facts { flight_segments: 2.0, ..half };
+        assert_eq!(shares(tiny, false, 0.0), ("application", [1.0, 0.0, 0.0]));
+    }
+
+    #[test]
+    fn a_window_that_every_round_fills_is_what_all_waits_are_for() {
+        let facts = Facts {
+            receiver: 0.6,
+            network: 0.4,
+            flight_segments: 60.0,
+            fullness: Some(0.99),
+            flight_variation: Some(0.0),
+            ..Facts::default()
+        };
+        assert_eq!(shares(facts, false, 1.0), ("receiver_window", [0.0, 1.0, 0.0]));
+        assert_eq!(shares(facts, true, 1.0), ("receiver_window", [0.0, 0.6, 0.4]), "BBR paces");
+        let half = Facts { fullness: Some(0.6), ..facts };
+        assert_eq!(shares(half, false, 1.0), ("receiver_window", [0.0, 0.6, 0.4]));
+    }
+}

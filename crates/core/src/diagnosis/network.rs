@@ -93,7 +93,9 @@ fn bottleneck(case: &Case) -> (Cause, Confidence) {
     if facts.marks > 0 {
         return (Cause::SharedEcn, confidence);
     }
-    if facts.losses > 0 && density::is_spared_by_queue(case) {
+    // Where a queue stands throughout, all losses rank alike.
+    let stands = facts.queued >= threshold::STANDING;
+    if facts.losses > 0 && !stands && density::is_spared_by_queue(case) {
         return loss::cause(case);
     }
     let doubtful = density::is_queue_doubtful(case);

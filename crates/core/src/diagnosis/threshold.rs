@@ -1,10 +1,10 @@
 //! Every threshold of the refined diagnosis, with where it comes from.
 //!
 //! Those that name no source were chosen on the scenarios of the repository, on draws 1 to 8 of
-//! their variants (3 and 8 by counts alone) and on the even-numbered captures of the policing study, between what the causes
-//! on either side of them gave there. What judges them are other captures and other draws. "On the
-//! kernel" means runs of the lab with other numbers than its scenarios have, and runs of those
-//! scenarios whose name has an even first byte of SHA-256.
+//! their variants (3 and 8 by counts alone) and on the even-numbered captures of the policing
+//! study, between what the causes on either side of them gave there. What judges them are other
+//! captures and other draws. "On the kernel" means runs of the lab with other numbers than its
+//! scenarios have, and runs of those scenarios whose name has an even first byte of SHA-256.
 
 /// Share of the rounds with a queue throughout from which a link counts as full. A link kept busy
 /// without a standing queue (BBR) raises one round in eight (its gain cycle).

@@ -179,11 +179,14 @@ fn transport(case: &Case, cause: Cause, src: IpAddr, dst: IpAddr) -> String {
                     format!("{src} and {dst}"),
                 ),
             };
-            format!(
-                "find what loses {} of the bytes; until then {how} on {on}, so that losses are \
-                 repaired sooner",
-                percent(facts.loss_ratio)
-            )
+            match facts.loss_ratio > 0.0 {
+                true => format!(
+                    "find what loses {} of the bytes; until then {how} on {on}, so that losses \
+                     are repaired sooner",
+                    percent(facts.loss_ratio)
+                ),
+                false => format!("{how} on {on}, so that less is sent again"),
+            }
         }
         _ => format!(
             "a controller that grows faster on {src} (net.ipv4.tcp_congestion_control = cubic or \
@@ -280,6 +283,8 @@ mod tests {
         let text = advised(Cause::Recovery, facts, Some(true));
         assert!(text.starts_with("find what loses 18 % of the bytes"), "{text}");
         assert!(!text.contains("SACK"), "{text}");
+        let late = advised(Cause::Recovery, Facts { loss_ratio: 0.0, ..facts }, Some(true));
+        assert!(late.starts_with("RACK-TLP"), "nothing was lost: {late}");
         assert!(advised(Cause::Recovery, facts, Some(false)).contains("tcp_sack = 1"));
         assert!(advised(Cause::Recovery, facts, None).contains("tcp_sack = 1"));
     }

@@ -28,12 +28,18 @@ class Sink:
         self.closed = True
 
 
-def test_a_blocked_sink_loses_what_does_not_fit():
+def blocked():
+    """Give a sink that is stuck with its first row, and what delivers to it."""
     sink = Sink()
     sink.open.clear()
     delivery = Delivery("slow", sink, every_s=FOREVER, say=lambda _: None)
     delivery.offer("flows", [1])
     sink.busy.wait()
+    return sink, delivery
+
+
+def test_a_blocked_sink_loses_what_does_not_fit():
+    sink, delivery = blocked()
     for _ in range(WAITING + 5):
         delivery.offer("flows", [1, 2, 3])
     assert delivery.rows_lost == 5 * 3
@@ -43,11 +49,7 @@ def test_a_blocked_sink_loses_what_does_not_fit():
 
 
 def test_large_batches_are_bounded_by_their_rows():
-    sink = Sink()
-    sink.open.clear()
-    delivery = Delivery("slow", sink, every_s=FOREVER, say=lambda _: None)
-    delivery.offer("flows", [1])
-    sink.busy.wait()
+    sink, delivery = blocked()
     half = range(WAITING_ROWS // 2)
     for batch in half, half, [1], range(WAITING_ROWS):
         delivery.offer("flows", batch)

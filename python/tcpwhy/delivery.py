@@ -17,7 +17,7 @@ WAITING = 64
 """Batches that may wait for a sink."""
 
 WAITING_ROWS = 131_072
-"""Rows that may: some 100 MB. One batch may in any case."""
+"""Rows that may: some 150 MB. One batch may in any case."""
 
 FLUSH_S = 3.0
 """A sink that can is given a chance to write this often: so much is lost with the machine."""

@@ -13,7 +13,7 @@ from tcpwhy.ethtool import Link
 STATUS_S = 1.0
 
 
-def losses(result: Result, deliveries: Sequence[Delivery] = ()) -> Iterator[str]:
+def losses(result: Result, deliveries: Sequence[Delivery]) -> Iterator[str]:
     """Say at the end of a live or paced run what was lost, and by whom."""
     for delivery in deliveries:
         if delivery.rows_lost:

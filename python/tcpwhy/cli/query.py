@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tcpwhy._core import UsageError
 from tcpwhy.files import COPY_OPTIONS, write_file
-from tcpwhy.sinks import output
+from tcpwhy.sinks import format_of, output
 from tcpwhy.store import Store, explained, questions
 from tcpwhy.terminal import fits, grid, records, width
 
@@ -33,7 +32,8 @@ def command(store: str, question: str | None, format: str | None, target: str) -
     periods, segments, counters. An answer of few rows that is too wide for a table is written
     value by value.
     """
-    chosen = format or _format_of(target)
+    suffix = "" if target == "-" else Path(target).suffix
+    chosen = format or (format_of(suffix) if suffix else "table")
     opened = Store(store)
     if question is None:
         _print(["question", "answers"], list(questions().items()), "-")
@@ -45,18 +45,6 @@ def command(store: str, question: str | None, format: str | None, target: str) -
             _print(answer.columns, answer.fetchall(), target, is_own=is_own)
         else:
             _write(answer, chosen, target)
-
-
-def _format_of(target: str) -> str:
-    """Take the format that the suffix of a file names, as every other output does."""
-    suffix = "" if target == "-" else Path(target).suffix
-    if suffix in ("", ".txt"):
-        return "table"
-    known = {f".{name}": name for name in COPY_OPTIONS} | {".json": "jsonl", ".ndjson": "jsonl"}
-    if suffix not in known:
-        listed = ", ".join(sorted([*known, ".txt"]))
-        raise UsageError(f"no format for the file suffix {suffix!r}: known are {listed}")
-    return known[suffix]
 
 
 FEW = 20

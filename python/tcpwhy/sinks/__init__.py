@@ -60,6 +60,11 @@ def open_sink(target: str, *, format: str | None, tables: Sequence[str] | None) 
     return sink
 
 
+def format_of(suffix: str) -> str:
+    """Name the format of files with this suffix."""
+    return _with(suffix, "SUFFIXES").__name__.rpartition(".")[2]
+
+
 @contextmanager
 def output(target: str) -> Iterator[BinaryIO]:
     """Open a file for writing, or standard output for `-`."""

@@ -235,18 +235,19 @@ pub const DELAYED: f64 = 0.85;
 pub const DELAYED_FEW: f64 = 0.96;
 /// The same below which no queue lost them.
 pub const UNDELAYED: f64 = 0.70;
+/// Losses that this takes.
+pub const DELAYS_TOLD: u32 = 8;
 /// Delay in ns that a host adds now and then (ALGORITHMS 7.0 takes it for noise). What came before
-/// the losses of policers of the study waited 0.1 to 0.5 ms, before those of queues 5 ms and more.
+/// the losses of policers of the study (even half) waited 0.1 to 0.5 ms, before those of queues 5 ms
+/// and more.
 pub const HOST_DELAY_NS: i64 = 500_000;
 /// This part of the least round-trip time where that is less.
 pub const NEAR_DELAY: i64 = 8;
-/// Losses that this takes.
-pub const DELAYS_TOLD: u32 = 8;
 /// Segments lost in one episode, without a queue, from which it was no accident of single ones.
 pub const LOST_AT_ONCE: f64 = 5.0;
+/// And this much of the largest flight: random losses of more keep flights too small for that.
+pub const LOST_OF_FLIGHT: f64 = 0.05;
 /// Load from which what a link lost at once it lost itself, as a queue of a few packets does in
 /// slow start: a policer's rate is far below the link's, or there would be no use for it. Queues of
 /// 8 kB at 10 Mbit/s and 100 ms gave 0.25 to 0.5, policers of the study (even half) 0.005 to 0.1.
 pub const LOADED_AT_ONCE: f64 = 0.25;
-/// And this much of the largest flight: random losses of more keep flights too small for that.
-pub const LOST_OF_FLIGHT: f64 = 0.05;

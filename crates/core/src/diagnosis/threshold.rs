@@ -238,8 +238,8 @@ pub const UNDELAYED: f64 = 0.70;
 /// Losses that this takes.
 pub const DELAYS_TOLD: u32 = 8;
 /// Delay in ns that a host adds now and then (ALGORITHMS 7.0 takes it for noise). What came before
-/// the losses of policers of the study (even half) waited 0.1 to 0.5 ms, before those of queues 5 ms
-/// and more.
+/// the losses of policers of the study (even half) waited 0.1 to 0.5 ms, before those of queues
+/// 5 ms and more.
 pub const HOST_DELAY_NS: i64 = 500_000;
 /// This part of the least round-trip time where that is less.
 pub const NEAR_DELAY: i64 = 8;

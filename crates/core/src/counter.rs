@@ -1,7 +1,7 @@
 //! Counters of one run: every bound that bites and every frame that is not analysed is counted here
 //! and shown with the results.
 
-use crate::diagnosis::Confidence;
+use crate::limit::Confidence;
 
 /// Declares counters once: the enum, the names of the `counters` table, and their meaning.
 #[macro_export]
@@ -104,9 +104,9 @@ counters! {
         /// Segments of connections seen in one direction only, beyond the last 256 of each: nothing
         /// will acknowledge them, so that nothing is lost with their record.
         UnansweredOverflow = "unanswered_overflow",
-        /// Periods that are no more since a half came to 8,192, of which Merge left more than
-        /// 4,096, and each two became one: its rows of `periods` are coarser.
-        PeriodOverflow = "period_overflow",
+        /// Periods that left as rows before their flow ended, since 10 of a direction
+        /// waited for Merge: their verdict rests on what was known by then.
+        PeriodsSettled = "periods_settled",
         /// Frames without a time of their own, which are given that of the frame before them.
         PacketsWithoutTime = "packets_without_time",
         /// Frames in tunnels beyond the number that is told apart.

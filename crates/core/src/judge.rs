@@ -1,26 +1,32 @@
 //! From the facts of a half to its verdicts: the paper's tree and the refined diagnosis, stretch by
 //! stretch and for the whole.
 
+use crate::diagnosis::tally::Tally;
 use crate::diagnosis::{
-    Case, Cause, Confidence, Context, Facts, Finding, Shares, diagnose, evidence, headroom,
-    loss_cause, remedy,
+    Case, Cause, Confidence, Context, Facts, Finding, ONE_WAY, Shares, diagnose, evidence,
+    headroom, loss_cause, remedy,
 };
-use crate::flow::capacity::Capacity;
-use crate::flow::gaps::Gaps;
 use crate::flow::half::Half;
-use crate::flow::period::{self, MERGE_DROP, Period, PeriodKind};
-use crate::flow::stretch::Interval;
-use crate::flow::sums::Sums;
-use crate::pipeline::Options;
+use crate::flow::path::capacity::Capacity;
+use crate::flow::time::gaps::Gaps;
+use crate::flow::time::period::{Period, PeriodKind};
+use crate::flow::time::stretch::Interval;
+use crate::flow::time::sums::Sums;
+use crate::limit::Limitation;
+use crate::options::Options;
 use crate::record::{Ends, Text, Verdict};
 use crate::score::{Evidence, Scores};
 use crate::units::Nanos;
-use crate::verdict::{self, Limitation};
+use crate::verdict;
 
 /// A half to be judged, with what is known of the flow around it.
 pub struct Judge<'a> {
     /// The half.
     pub half: &'a mut Half,
+    /// What it was limited by so far; made with the first interval.
+    pub tally: &'a mut Option<Box<Tally>>,
+    /// The periods that have settled.
+    pub past: &'a mut Option<Box<Past>>,
     /// Who sends to whom.
     pub ends: Ends,
     /// Where the observer stands, 0 at the data sender.
@@ -37,6 +43,39 @@ pub struct Judge<'a> {
     pub too_short: &'a str,
 }
 
+/// What the periods of a half that have settled add up to.
+#[derive(Debug, Default)]
+pub struct Past {
+    /// All of them.
+    sums: Sums,
+    /// The bulk transfers alone.
+    bulk: Sums,
+    gaps: Option<Box<Gaps>>,
+    /// How long each answer of the paper's tree held, in ns.
+    time: [i64; Limitation::ALL.len()],
+}
+
+impl Past {
+    /// What the paper's tree answers for a period that is no bulk transfer.
+    pub fn answer_without_scores(kind: PeriodKind) -> Option<Limitation> {
+        verdict::siekkinen(kind, &Scores::default()).ok()
+    }
+
+    /// Adds a period of which the paper's tree says `answer`.
+    pub fn add(&mut self, period: &Period, answer: Option<Limitation>) {
+        self.sums.merge(&period.sums);
+        if let Some(answer) = answer {
+            self.time[answer as usize] += period.end.since(period.start).0;
+        }
+        if period.kind == PeriodKind::Btp {
+            self.bulk.merge(&period.sums);
+            if !period.gaps.is_empty() {
+                self.gaps.get_or_insert_default().merge_packed(&period.gaps);
+            }
+        }
+    }
+}
+
 /// The verdict of a whole half, and of its periods if they are wanted.
 pub struct Judged {
     /// The half's, if it is to be reported.
@@ -47,16 +86,23 @@ pub struct Judged {
     pub finding: Option<Finding>,
 }
 
+impl Judged {
+    /// Of a direction that sent no data.
+    pub fn of_silence(whole: Option<Verdict>) -> Judged {
+        Judged { whole, periods: Vec::new(), finding: None }
+    }
+}
+
 impl Judge<'_> {
     /// Judges the next interval, and says what to report of it if `rows` are wanted.
     pub fn interval(&mut self, interval: &Interval, rows: bool) -> Option<Verdict> {
         let refined = self.options.refined.then(|| {
-            let tally = self.half.tally.as_ref();
+            let tally = self.tally.as_ref();
             let before = tally.and_then(|tally| Some((tally.before()?, tally.before_sure())));
             let case = self.case(&interval.sums, before);
             let length = interval.end.since(interval.start);
             let finding = diagnose(&case)
-                .map(|finding| self.half.tally.get_or_insert_default().settle(finding, length));
+                .map(|finding| self.tally.get_or_insert_default().settle(finding, length));
             (case, finding)
         });
         if !rows {
@@ -70,19 +116,28 @@ impl Judge<'_> {
         Some(columns)
     }
 
+    /// Judges a period that has settled before the end, and says what to report of it if `rows`
+    /// are wanted.
+    pub fn settled(&mut self, period: Period, rows: bool) -> Option<(Period, Verdict)> {
+        let answer = self.paper_answer(&period);
+        self.past.get_or_insert_default().add(&period, answer);
+        let before = self.tally.as_ref().and_then(|tally| tally.longest());
+        rows.then(|| self.period(period, before.map(|found| (found.cause, found.confidence))))
+    }
+
     /// Judges the periods and the whole: the limitation that held for the largest share of the
     /// time, with the scores of all bulk transfer. Columns only if `rows` are wanted.
     pub fn whole(&mut self, rows: bool, period_rows: bool) -> Judged {
-        let periods = self.half.stretch.as_mut().map(|s| std::mem::take(&mut s.periods));
-        let periods = period::merge(periods.unwrap_or_default(), MERGE_DROP);
-        let case = self.options.refined.then(|| {
-            let mut sums = Sums::default();
-            periods.iter().for_each(|period| sums.merge(&period.sums));
-            self.case(&sums, None)
-        });
+        let periods = self.half.stretch.as_mut().map(|stretch| stretch.last_periods());
+        let periods = periods.unwrap_or_default();
+        let mut past = self.past.take().unwrap_or_default();
+        for period in &periods {
+            past.add(period, self.paper_answer(period));
+        }
+        let case = self.options.refined.then(|| self.case(&past.sums, None));
         let finding = case.as_ref().and_then(|case| self.longest(case));
         let whole = rows.then(|| {
-            let mut columns = self.paper_of_periods(&periods);
+            let mut columns = self.paper_of_periods(&past);
             case.iter().for_each(|case| self.refine(&mut columns, case, finding.as_ref()));
             columns
         });
@@ -99,7 +154,7 @@ impl Judge<'_> {
         let mut columns = self.paper(period.kind, &period.sums, gaps.as_ref());
         if self.options.refined {
             let case = self.case(&period.sums, before);
-            let finding = diagnose(&case).or_else(|| Some(at_once(&case)));
+            let finding = diagnose(&case).or_else(|| at_once(&case));
             self.refine(&mut columns, &case, finding.as_ref());
         }
         (period, columns)
@@ -107,8 +162,8 @@ impl Judge<'_> {
 
     /// The finding for the whole half. What its losses are like is known best at its end.
     fn longest(&self, case: &Case) -> Option<Finding> {
-        let Some(mut longest) = self.half.tally.as_ref().and_then(|tally| tally.longest()) else {
-            return (self.half.totals.payload_bytes > 0).then(|| at_once(case));
+        let Some(mut longest) = self.tally.as_ref().and_then(|tally| tally.longest()) else {
+            return at_once(case).filter(|_| self.half.totals.payload_bytes > 0);
         };
         if matches!(longest.cause, Cause::Policer | Cause::RandomLoss)
             && let Some((cause, confidence)) = loss_cause(case)
@@ -136,6 +191,9 @@ impl Judge<'_> {
             position: self.position,
             rwnd_max: half.totals.rwnd_max,
             inferred_rwnd: half.inferred_rwnd(),
+            only_small_answered: half.only_small_answered(),
+            unanswered: half.is_unanswered(),
+            acks_unseen: half.acks_unseen(sums.flight_max),
         };
         let facts = Facts::of(sums, &context);
         let (policer, losses, density) = (half.policer(), half.loss_shape(), half.density());
@@ -146,10 +204,16 @@ impl Judge<'_> {
 
     fn refine(&self, columns: &mut Verdict, case: &Case, finding: Option<&Finding>) {
         let Some(finding) = finding else {
-            columns.null_reason.get_or_insert(Text::Borrowed("no data was sent"));
+            // It holds for what the paper's tree has no answer to as well.
+            match case.facts.span_s > 0.0 {
+                true => columns.null_reason = Some(Text::Borrowed(ONE_WAY)),
+                false => {
+                    columns.null_reason.get_or_insert(Text::Borrowed("no data was sent"));
+                }
+            }
             return;
         };
-        columns.limitation = Some(limitation(finding));
+        columns.limitation = Some(limitation(finding).name());
         columns.cause = finding.rival.is_none().then(|| finding.cause.name());
         columns.confidence = Some(finding.confidence.name());
         columns.bufferbloat = case.facts.bufferbloat(&case.context);
@@ -161,7 +225,8 @@ impl Judge<'_> {
         let now_bps = case.facts.rate_bps().unwrap_or(0.0);
         let headroom = headroom::predict(case, finding.cause, now_bps);
         columns.headroom_bps = headroom.ok().map(|headroom| headroom.bps);
-        columns.next_limitation = headroom.ok().map(|headroom| headroom.next);
+        let next = headroom.ok().and_then(|headroom| headroom.next);
+        columns.next_limitation = next.map(Limitation::name);
         columns.evidence = Some(evidence::sentence(case, finding));
         let (src, dst) = (self.ends.src, self.ends.dst);
         columns.remedy = Some(remedy::advice(case, finding.cause, headroom, src, dst));
@@ -204,30 +269,22 @@ impl Judge<'_> {
         }
     }
 
-    /// The paper's verdict of the half: what held for the largest share of its periods' time.
-    fn paper_of_periods(&self, periods: &[Period]) -> Verdict {
-        let (mut sums, mut gaps) = (Sums::default(), None::<Gaps>);
-        let mut time = [0i64; Limitation::ALL.len()];
-        for period in periods {
-            let own = period.gaps.unpack();
-            if let Ok(answer) =
-                verdict::siekkinen(period.kind, &self.scores(&period.sums, own.as_ref()))
-            {
-                time[answer as usize] += period.end.since(period.start).0;
-            }
-            if period.kind == PeriodKind::Btp {
-                sums.merge(&period.sums);
-                match (&mut gaps, own) {
-                    (Some(gaps), Some(own)) => gaps.merge(&own),
-                    (None, own) => gaps = own,
-                    (_, None) => {}
-                }
-            }
+    /// What the paper's tree answers for a period.
+    fn paper_answer(&self, period: &Period) -> Option<Limitation> {
+        if period.kind != PeriodKind::Btp {
+            return Past::answer_without_scores(period.kind);
         }
+        let gaps = period.gaps.unpack();
+        verdict::siekkinen(period.kind, &self.scores(&period.sums, gaps.as_ref())).ok()
+    }
+
+    /// The paper's verdict of the half: what held for the largest share of its periods' time.
+    fn paper_of_periods(&self, past: &Past) -> Verdict {
+        let Past { bulk: sums, gaps, time, .. } = past;
         let kind = if sums.data_packets > 0 { PeriodKind::Btp } else { PeriodKind::Stp };
-        let mut whole = self.paper(kind, &sums, gaps.as_ref());
+        let mut whole = self.paper(kind, sums, gaps.as_deref());
         let (longest, most) =
-            (0..time.len()).map(|i| (i, time[i])).max_by_key(|&(_, t)| t).expect("six");
+            (0..time.len()).map(|i| (i, time[i])).max_by_key(|&(_, t)| t).expect("some");
         let name = (most > 0).then(|| Limitation::ALL[longest].name());
         whole.limitation_siekkinen = name;
         whole.null_reason = match name {
@@ -251,22 +308,25 @@ impl Judge<'_> {
 /// What a stretch before was limited by, and how sure that was.
 type Before = (Cause, Confidence);
 
-/// The word in the column `limitation`.
-fn limitation(finding: &Finding) -> &'static str {
+/// What the column `limitation` says.
+fn limitation(finding: &Finding) -> Limitation {
     match finding.rival {
-        Some(_) => "mixed",
+        Some(_) => Limitation::Mixed,
         None => finding.cause.limitation(),
     }
 }
 
 /// A half that sent all it had at once and waited for nothing: there was no more to send, unless
-/// the window closed on it.
-fn at_once(case: &Case) -> Finding {
+/// the window closed on it. `None` where it waited, for what the capture does not show.
+fn at_once(case: &Case) -> Option<Finding> {
+    if case.facts.span_s > 0.0 {
+        return None;
+    }
     let fits = case.facts.packets <= INITIAL_WINDOW;
     let confidence = if fits { Confidence::Medium } else { Confidence::Low };
     let closed = case.facts.closures > 0;
     let cause = if closed { Cause::ReceiverSlowReader } else { Cause::ApplicationIdle };
-    Finding { cause, rival: None, confidence, shares: Shares::default() }
+    Some(Finding { cause, rival: None, confidence, shares: Shares::default() })
 }
 
 /// Segments of an initial window (RFC 6928).

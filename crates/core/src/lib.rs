@@ -4,11 +4,14 @@
 //! Nothing here reads a clock, opens a file or a socket, or starts a thread. Time comes in with the
 //! packets. Start reading at [`pipeline`], which is the main path.
 
+mod analysis;
 pub mod counter;
 pub mod diagnosis;
 pub mod flow;
 pub mod judge;
+pub mod limit;
 pub mod model;
+pub mod options;
 pub mod pipeline;
 pub mod record;
 pub mod report;

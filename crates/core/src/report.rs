@@ -1,10 +1,10 @@
 //! Flows to rows.
 
-use crate::flow::capacity::Capacity;
 use crate::flow::entry::Entry;
-use crate::flow::ledger::Rule;
-use crate::flow::period::Period;
-use crate::flow::stretch::Interval;
+use crate::flow::loss::ledger::Rule;
+use crate::flow::path::capacity::Capacity;
+use crate::flow::time::period::Period;
+use crate::flow::time::stretch::Interval;
 use crate::flow::{Filed, Flow, handshake};
 use crate::record::{
     Ends, FlowFacts, FlowRow, IntervalFacts, IntervalRow, PeriodFacts, PeriodRow, SegmentRow, Text,
@@ -146,14 +146,14 @@ pub fn period_row(ends: Ends, period: &Period, verdict: Verdict) -> PeriodRow {
     (ends, (facts, verdict))
 }
 
-/// The row of a segment.
+/// The row of a segment: with its SACK blocks, what was made of it, and the RTT that it gave.
 pub fn segment_row(
     flow: &Flow,
     ends: Ends,
     frame: u64,
-    entry: &Entry,
-    sack: &[(Seq, Seq)],
+    (entry, sack): (&Entry, &[(Seq, Seq)]),
     filed: &Filed,
+    rtt_ns: Option<Nanos>,
 ) -> SegmentRow {
     let side = handshake::side(entry);
     let (own, peer) = (&flow.halves[side], &flow.halves[1 - side]);
@@ -182,6 +182,7 @@ pub fn segment_row(
         spurious_bytes: filed.acked.spurious_bytes,
         rto_ns: own.rtt.rto(),
         srtt_ns: own.rtt.srtt,
+        rtt_ns,
         tsval: entry.has_timestamps().then_some(entry.tsval),
         tsecr: (entry.has_timestamps() && is_ack).then_some(entry.tsecr),
         ip_id: entry.ip_id,

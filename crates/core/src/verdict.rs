@@ -1,48 +1,8 @@
 //! From scores to one answer: the decision tree of Siekkinen et al. 2008 as IM 2021 uses it.
 
-use crate::flow::period::PeriodKind;
+use crate::flow::time::period::PeriodKind;
+use crate::limit::Limitation;
 use crate::score::Scores;
-
-/// What the paper's tree can answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Limitation {
-    /// The application had nothing, or not enough, to send.
-    Application,
-    /// The half fills the narrow link alone.
-    UnsharedBottleneck,
-    /// The half shares a link that is full.
-    SharedBottleneck,
-    /// The receiver's window is full.
-    ReceiverWindow,
-    /// TCP itself: slow start or congestion avoidance without loss.
-    Transport,
-    /// Several, or none that is clear.
-    Mixed,
-}
-
-impl Limitation {
-    /// Every answer.
-    pub const ALL: [Limitation; 6] = [
-        Limitation::Application,
-        Limitation::UnsharedBottleneck,
-        Limitation::SharedBottleneck,
-        Limitation::ReceiverWindow,
-        Limitation::Transport,
-        Limitation::Mixed,
-    ];
-
-    /// The word in the tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Limitation::Application => "application",
-            Limitation::UnsharedBottleneck => "unshared_bottleneck",
-            Limitation::SharedBottleneck => "shared_bottleneck",
-            Limitation::ReceiverWindow => "receiver_window",
-            Limitation::Transport => "transport",
-            Limitation::Mixed => "mixed",
-        }
-    }
-}
 
 /// The tree's answer for a stretch of this kind, or why it has none.
 pub fn siekkinen(kind: PeriodKind, scores: &Scores) -> Result<Limitation, &'static str> {

@@ -1,6 +1,7 @@
 //! Everything of tcpwhy that touches the world: files, capture rings, sockets. It decides nothing
 //! about TCP.
 
+pub mod annotate;
 pub mod capture;
 mod codec;
 pub mod emulate;
@@ -14,6 +15,7 @@ pub mod simulate;
 pub mod stream;
 pub mod study;
 mod sys;
+pub mod worlds;
 
 pub use capture::{Capture, Fanout};
 pub use emulate::duplicate;

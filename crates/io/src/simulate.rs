@@ -173,10 +173,13 @@ impl Run {
     /// Simulates a little more and gathers what came of it.
     fn step(&mut self) -> Result<(), Error> {
         let next = (self.world.now() + STEP).min(self.duration);
-        self.world.run_until(next);
-        self.shared.now_ns.store(next.0 as u64, Ordering::Relaxed);
+        let mut stopped = false;
+        while !stopped && !self.world.run_some(next, EVENTS_AT_ONCE) {
+            stopped = self.shared.stopped.load(Ordering::Relaxed);
+        }
+        stopped |= self.shared.stopped.load(Ordering::Relaxed);
+        self.shared.now_ns.store(self.world.now().0 as u64, Ordering::Relaxed);
         self.gather_records()?;
-        let stopped = self.shared.stopped.load(Ordering::Relaxed);
         if next >= self.duration || stopped {
             self.is_over = true;
             self.gather_truth(true);
@@ -289,7 +292,11 @@ fn pcap_bytes(world: &Simulation<Connection>, tap: usize, records: &[Record]) ->
 }
 
 /// The TCP segments among the records, numbered like the frames of the capture.
-fn segments(world: &Simulation<Connection>, records: &[Record], frames: &mut u64) -> Vec<Segment> {
+pub(crate) fn segments(
+    world: &Simulation<Connection>,
+    records: &[Record],
+    frames: &mut u64,
+) -> Vec<Segment> {
     let mut segment = |record: &Record| {
         *frames += 1;
         record.segment(&world.addresses(record.half), *frames)
@@ -301,6 +308,8 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Error {
     Error::Usage(format!("{}: cannot be written: {error}", path.display()))
 }
 
+/// Events between two looks at whether to stop: some milliseconds.
+pub(crate) const EVENTS_AT_ONCE: u64 = 10_000;
 /// Simulated time between two looks at the outputs.
 const STEP: Nanos = Nanos::from_millis(250);
 /// Rows of a batch.

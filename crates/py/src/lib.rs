@@ -1,11 +1,15 @@
 //! Python bindings: options in, record batches out, one tree of errors, one stop flag.
 
+mod annotate;
 mod arrow;
 mod emulate;
+mod feed;
 mod items;
+mod limits;
 mod model;
 mod simulate;
 mod stream;
+mod worlds;
 
 use arrow_schema::Schema;
 use pyo3::prelude::*;
@@ -105,15 +109,23 @@ mod _core {
         thresholds,
     };
     #[pymodule_export]
+    use crate::annotate::Annotations;
+    #[pymodule_export]
     use crate::arrow::{Batch, Rows};
     #[pymodule_export]
     use crate::emulate::{Emulation, emulate, scenario_names};
+    #[pymodule_export]
+    use crate::feed::Feed;
+    #[pymodule_export]
+    use crate::limits::limits;
     #[pymodule_export]
     use crate::model::{Column, models, predict, predict_one, solve};
     #[pymodule_export]
     use crate::simulate::{Simulation, simulate, sweep};
     #[pymodule_export]
     use crate::stream::{Stream, analyze, monitor};
+    #[pymodule_export]
+    use crate::worlds::{judge, world_scenario, world_version};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{self, JoinHandle};
-use tcpwhy_core::flow::class::Timeouts;
-use tcpwhy_core::pipeline::Options;
+use tcpwhy_core::flow::table::class::Timeouts;
+use tcpwhy_core::pipeline::{FlowChoice, Options};
 use tcpwhy_core::units::Nanos;
 use tcpwhy_io::{Capture, Fanout, Handle, Source, stream};
 
@@ -114,7 +114,8 @@ pub fn analyze(
 ) -> PyResult<Stream> {
     let options = options(&tables, interval_ns, timeouts_ns, min_packets)?;
     let max_flows = max_flows.unwrap_or(options.max_flows);
-    let options = Options { flow, frame, compat_seed, max_flows, ..options };
+    let options =
+        Options { flow: flow.map(FlowChoice::from), frame, compat_seed, max_flows, ..options };
     let source = Source { inputs, filter, workers: workers.unwrap_or(0), pace };
     let stream = py.detach(|| stream::analyze(source, options)).map_err(|e| exception(&e))?;
     Ok(Stream::of(stream))
@@ -149,7 +150,7 @@ pub fn monitor(
 ) -> PyResult<Stream> {
     let options = options(&tables, interval_ns, timeouts_ns, min_packets)?;
     let max_flows = max_flows.unwrap_or(options.max_flows);
-    let options = Options { flow, compat_seed, max_flows, ..options };
+    let options = Options { flow: flow.map(FlowChoice::from), compat_seed, max_flows, ..options };
     let default = Capture::default();
     let fanout = Fanout::from_name(fanout);
     let capture = Capture {

@@ -19,3 +19,4 @@ pub mod source;
 pub mod tap;
 pub mod tcp;
 pub mod truth;
+pub mod world;

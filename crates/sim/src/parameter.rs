@@ -8,6 +8,11 @@ use tcpwhy_core::units::Nanos;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Milliseconds(pub Nanos);
 
+/// The time from one event to the next in milliseconds, from a microsecond on: what repeats at once
+/// would never end. Keys end in `_ms`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval(pub Nanos);
+
 /// A time in seconds, not negative, kept in nanoseconds. Keys end in `_s`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seconds(pub Nanos);
@@ -15,6 +20,22 @@ pub struct Seconds(pub Nanos);
 /// A rate from 1 bit/s to 1 Tbit/s. Keys end in `_bps`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate(pub u64);
+
+/// Packets per second, up to what 10 Gbit/s of the shortest frames are. Keys end in `_pps`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PacketRate(pub f64);
+
+/// Payload bytes of a segment. The least is Linux's, the most what an IP packet holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mss(pub u16);
+
+/// Bytes of the link layer, from 0 to 1,000.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overhead(pub u32);
+
+/// A whole number from 0 to 1,000,000,000.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Whole(pub u32);
 
 /// A probability from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -48,6 +69,16 @@ macro_rules! numbers {
 numbers! {
     Milliseconds, "a time in milliseconds from 0 to 3.2e10",
         |x: f64| (0.0..=3.2e10).contains(&x), |x: f64| Nanos((x * 1e6).round() as i64);
+    Interval, "a time in milliseconds from 0.001 to 3.2e10",
+        |x: f64| (0.001..=3.2e10).contains(&x), |x: f64| Nanos((x * 1e6).round() as i64);
+    PacketRate, "a number of packets per second from 0.001 to 20,000,000",
+        |x: f64| (0.001..=2e7).contains(&x), |x| x;
+    Mss, "a segment size in bytes from 48 to 65,495",
+        |x: f64| (48.0..=65_495.0).contains(&x) && x.fract() == 0.0, |x: f64| x as u16;
+    Overhead, "a number of bytes from 0 to 1,000",
+        |x: f64| (0.0..=1000.0).contains(&x) && x.fract() == 0.0, |x: f64| x as u32;
+    Whole, "a whole number from 0 to 1,000,000,000",
+        |x: f64| (0.0..=1e9).contains(&x) && x.fract() == 0.0, |x: f64| x as u32;
     Seconds, "a time in seconds from 0 to 3.2e7",
         |x: f64| (0.0..=3.2e7).contains(&x), Nanos::from_secs_f64;
     Rate, "a rate in bit/s from 1 to 1e12",
@@ -84,3 +115,20 @@ impl Visitor<'_> for Number {
         Ok(x)
     }
 }
+
+/// Reads settings whose fields are derived, and then asks them whether they fit together. The type
+/// derives `Deserialize` with `#[serde(remote = "Self")]` and has a `check`.
+macro_rules! checked {
+    ($type:ident) => {
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<$type, D::Error> {
+                let read = <$type>::deserialize(from)?;
+                match read.check() {
+                    Ok(()) => Ok(read),
+                    Err(message) => Err(serde::de::Error::custom(message)),
+                }
+            }
+        }
+    };
+}
+pub(crate) use checked;

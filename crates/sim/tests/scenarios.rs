@@ -5,9 +5,10 @@ use arrow_array::{Int64Array, RecordBatch, StringArray, UInt32Array};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use tcpwhy_core::limit::Cause;
 use tcpwhy_core::units::Nanos;
 use tcpwhy_sim::run::Simulation;
-use tcpwhy_sim::scenario::{CAUSES, Expect, Scenario};
+use tcpwhy_sim::scenario::{Expect, Scenario};
 use tcpwhy_sim::tap::frame::pcap_header;
 use tcpwhy_sim::tcp::Connection;
 
@@ -36,7 +37,7 @@ fn every_cause_has_a_scenario() {
     let expectations = scenarios.iter().flat_map(|(_, scenario)| &scenario.expect);
     let causes: BTreeSet<_> =
         expectations.filter_map(|expect| expect.get_ref().cause.as_deref()).collect();
-    let missing: Vec<_> = CAUSES.iter().filter(|cause| !causes.contains(*cause)).collect();
+    let missing: Vec<_> = Cause::WORDS.iter().filter(|cause| !causes.contains(*cause)).collect();
     // What nobody can tell from outside is no truth of a scenario.
     assert_eq!(missing, [&"sender_window/undetermined"]);
 }

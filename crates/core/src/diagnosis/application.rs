@@ -94,7 +94,7 @@ pub fn cause(case: &Case) -> (Cause, Confidence) {
 mod tests {
     use super::super::{Context, Facts};
     use super::*;
-    use crate::flow::losses::Shape;
+    use crate::flow::loss::losses::Shape;
 
     #[test]
     fn a_pace_without_a_program_that_runs_dry_may_be_a_shapers() {

@@ -2,7 +2,7 @@
 //! chance.
 
 use super::{Case, Cause, Confidence, threshold};
-use crate::flow::burst::Density;
+use crate::flow::loss::burst::Density;
 
 /// The limit of a few packets that dense bursts meet: a bucket, or a queue where the round-trip
 /// times before the losses are the longest. `None` where losses have nothing to do with bursts.

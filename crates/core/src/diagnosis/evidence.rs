@@ -43,6 +43,7 @@ fn of_cause(case: &Case, cause: Cause, finding: &Finding) -> String {
         Cause::RandomLoss => random_loss(case),
         Cause::SlowStart | Cause::CongestionAvoidance => growth(case, cause),
         Cause::Recovery => recovery(case),
+        Cause::UnresponsivePeer | Cause::UnresponsivePathMtu => silence(case, cause),
     };
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
 }
@@ -102,10 +103,10 @@ fn receiver(case: &Case, cause: Cause) -> Vec<String> {
         ),
     };
     let closed = match facts.closures {
-        0 if cause == Cause::ReceiverSlowReader => {
-            let sway = facts.window_sway.unwrap_or(0.0);
-            format!("the window shrank to {} of its mean", percent(sway))
-        }
+        0 if cause == Cause::ReceiverSlowReader => match facts.window_sway {
+            Some(sway) => format!("the window shrank to {} of its mean", percent(sway)),
+            None => String::new(),
+        },
         0 => String::new(),
         closures => format!("it closed {}", times(closures)),
     };
@@ -262,6 +263,23 @@ fn recovery(case: &Case) -> Vec<String> {
         false => losses(case),
     };
     vec![first, needless]
+}
+
+fn silence(case: &Case, cause: Cause) -> Vec<String> {
+    let facts = &case.facts;
+    let waited = percent(facts.network + facts.recovery + facts.unused);
+    let first = format!(
+        "for {waited} of {} it waited for acknowledgements; {} without an answer",
+        seconds(facts.span_s),
+        count(u64::from(facts.timeouts), "retransmission timeout")
+    );
+    let full = match cause {
+        Cause::UnresponsivePathMtu => {
+            "smaller segments were acknowledged, no full-size one was".to_owned()
+        }
+        _ => String::new(),
+    };
+    vec![first, full]
 }
 
 /// What speaks against the network where something else is to blame.

@@ -1,9 +1,9 @@
 //! The facts of a stretch as ratios: what every test of the diagnosis looks at.
 
 use super::threshold;
-use crate::flow::clock::Holder;
-use crate::flow::signs::Signs;
-use crate::flow::sums::Sums;
+use crate::flow::time::clock::Holder;
+use crate::flow::time::signs::Signs;
+use crate::flow::time::sums::Sums;
 use crate::units::Nanos;
 
 /// What is known of the half as a whole when a stretch of it is judged.
@@ -38,6 +38,12 @@ pub struct Context {
     pub rwnd_max: Option<u64>,
     /// The window that the flight sizes imply, where the handshake was not seen.
     pub inferred_rwnd: Option<u64>,
+    /// Smaller segments were acknowledged and full ones, sent as well, never were.
+    pub only_small_answered: bool,
+    /// Nothing was acknowledged, of no more than an initial window.
+    pub unanswered: bool,
+    /// The capture does not show the acknowledgements.
+    pub acks_unseen: bool,
 }
 
 /// Ratios of a stretch; `None` where there is nothing to divide.
@@ -132,6 +138,8 @@ pub struct Facts {
     pub closures: u32,
     /// Retransmission timeouts.
     pub timeouts: u32,
+    /// Acknowledgements of new data.
+    pub advances: u32,
     /// Mean over largest window that the receiver ever advertised.
     pub openness: Option<f64>,
     /// Smallest over mean window.
@@ -151,6 +159,7 @@ impl Facts {
             rounds: signs.rounds,
             closures: signs.closures,
             timeouts: signs.timeouts,
+            advances: signs.advances,
             ..Facts::default()
         };
         facts.take_times(signs);

@@ -1,6 +1,6 @@
 //! What would be reached with the present limit lifted: the least of the bounds that remain.
 
-use super::{Case, Cause};
+use super::{Case, Cause, Limitation};
 use crate::model::Predict;
 use crate::model::capacity::Capacity;
 use crate::model::cubic::Cubic;
@@ -12,8 +12,8 @@ use crate::model::window::Window;
 pub struct Headroom {
     /// Payload in bit/s.
     pub bps: f64,
-    /// The limitation that would hold then.
-    pub next: &'static str,
+    /// The limitation that would hold then; `None` for more of what holds now.
+    pub next: Option<Limitation>,
 }
 
 /// The throughput with the limit of `cause` lifted, no less than `now_bps`; or why nothing is known
@@ -21,25 +21,39 @@ pub struct Headroom {
 pub fn predict(case: &Case, cause: Cause, now_bps: f64) -> Result<Headroom, &'static str> {
     let lifted = cause.limitation();
     // A faster reader reads through the same buffer.
-    let buffer_stays = lifted != "receiver_window" || cause == Cause::ReceiverSlowReader;
+    let buffer_stays = lifted != Limitation::ReceiverWindow || cause == Cause::ReceiverSlowReader;
     let link = link(case)
-        .filter(|_| lifted != "unshared_bottleneck")
+        .filter(|_| lifted != Limitation::UnsharedBottleneck)
         // What paces acknowledgements behind a policer is the policer.
         .filter(|&link| cause != Cause::Policer || link >= BEYOND_POLICER * now_bps);
     let window = window(case).filter(|_| buffer_stays);
     let loss = loss(case).filter(|_| !LIFTED_WITH_LOSS.contains(&lifted));
     let whole = (cause == Cause::SlowStart).then(|| at_once(case, link, window)).flatten();
     let bounds = [
-        (link, "unshared_bottleneck"),
-        (window, "receiver_window"),
-        (loss, "random_loss"),
-        (whole, "transport"),
+        (link, Limitation::UnsharedBottleneck),
+        (window, Limitation::ReceiverWindow),
+        (loss, Limitation::RandomLoss),
+        // Then there is no more to send.
+        (whole, Limitation::Application),
     ];
     let known = bounds.into_iter().filter_map(|(bound, next)| Some((bound?, next)));
     let least = known.min_by(|a, b| a.0.total_cmp(&b.0));
     let (bps, next) = least.ok_or_else(|| unknown(case, lifted))?;
+    if lifted == Limitation::Unresponsive {
+        return Err("nobody answers, so that nothing shows what the path would carry");
+    }
+    // Nothing of what follows a policer was ever used.
+    let shown = if cause == Cause::Policer { now_bps } else { shown_bps(case, now_bps) };
+    if cause.is_of_network() && bps > FARTHEST_GAIN * shown {
+        return Err("the next limit is so far away that nothing in the capture supports it");
+    }
     // A link that others fill gives what it has only when they leave; it bounds all the same.
-    Ok(Headroom { bps: bps.max(now_bps), next })
+    Ok(Headroom { bps: bps.max(now_bps), next: (next != lifted).then_some(next) })
+}
+
+/// The highest rate that the capture gives evidence of.
+fn shown_bps(case: &Case, now_bps: f64) -> f64 {
+    case.context.capacity_bps.map_or(now_bps, |capacity| capacity.max(now_bps))
 }
 
 /// What the link carries of payload.
@@ -103,8 +117,8 @@ fn at_once(case: &Case, link: Option<f64>, window: Option<f64>) -> Option<f64> {
     warm.rate_bps().ok()
 }
 
-fn unknown(case: &Case, lifted: &str) -> &'static str {
-    if lifted == "unshared_bottleneck" {
+fn unknown(case: &Case, lifted: Limitation) -> &'static str {
+    if lifted == Limitation::UnsharedBottleneck {
         return "nothing but this link ever held the sender back, so no other limit shows";
     }
     match case.context.own_pace {
@@ -114,7 +128,14 @@ fn unknown(case: &Case, lifted: &str) -> &'static str {
 }
 
 /// Limits whose remedy ends the losses too.
-const LIFTED_WITH_LOSS: [&str; 4] = ["random_loss", "policer", "shared_bottleneck", "transport"];
+const LIFTED_WITH_LOSS: [Limitation; 4] = [
+    Limitation::RandomLoss,
+    Limitation::Policer,
+    Limitation::SharedBottleneck,
+    Limitation::Transport,
+];
+/// A rate this many times what was reached, or what the link showed, is nobody's to predict.
+const FARTHEST_GAIN: f64 = 20.0;
 /// Loss episodes below which their rate is not known to a factor of two.
 const FEWEST_LOSSES: u64 = 3;
 /// A capacity up to so many times the rate behind a policer is the policer's: its bucket lets that
@@ -148,10 +169,10 @@ mod tests {
         let with_flight =
             |flight_segments| case(Facts { flight_segments, ..Facts::default() }, None);
         assert!(predict(&with_flight(300.0), Cause::ApplicationPaced, 1e6).is_err());
-        assert!(predict(&with_flight(400.0), Cause::UnsharedQueue, 1e6).is_ok());
+        assert!(predict(&with_flight(400.0), Cause::UnsharedQueue, 1e7).is_ok());
         let filled = case(Facts { at_edge: 0.2, ..Facts::default() }, None);
         let headroom = predict(&filled, Cause::ApplicationPaced, 1e6).expect("filled");
-        assert_eq!((headroom.bps.round(), headroom.next), (80e6, "receiver_window"));
+        assert_eq!((headroom.bps.round(), headroom.next), (80e6, Some(Limitation::ReceiverWindow)));
         assert!(predict(&filled, Cause::ReceiverBuffer, 1e6).is_err(), "it is what is lifted");
     }
 
@@ -160,17 +181,33 @@ mod tests {
         let policed = case(Facts::default(), Some(5e6));
         assert!(predict(&policed, Cause::Policer, 4.7e6).is_err());
         assert!(predict(&policed, Cause::RandomLoss, 4.7e6).is_ok());
-        let wide = case(Facts::default(), Some(1e8));
+        let wide = case(Facts::default(), Some(8e7));
         assert_eq!(
             predict(&wide, Cause::Policer, 4.7e6).map(|h| h.next),
-            Ok("unshared_bottleneck")
+            Ok(Some(Limitation::UnsharedBottleneck))
         );
+    }
+
+    #[test]
+    fn no_gain_is_claimed_that_nothing_supports() {
+        let facts = Facts { at_edge: 0.2, ..Facts::default() };
+        // A window of 80 Mbit/s is no promise at a link of 1 Mbit/s, nor behind a policer.
+        let narrow = case(facts, Some(1e6));
+        assert!(predict(&narrow, Cause::UnsharedQueue, 9e5).is_err());
+        assert!(predict(&case(facts, Some(1e7)), Cause::UnsharedQueue, 9e6).is_ok());
+        assert!(predict(&case(facts, Some(1e8)), Cause::Policer, 1e5).is_err());
+        let more = predict(&case(facts, None), Cause::ReceiverSlowReader, 1e7).expect("its buffer");
+        assert_eq!((more.bps.round(), more.next), (80e6, None), "the same limit is no next one");
+        assert!(predict(&case(facts, Some(1e7)), Cause::UnresponsivePeer, 1e5).is_err());
     }
 
     #[test]
     fn a_short_transfer_takes_a_round_trip_at_least() {
         let short = case(Facts { unique_bytes: 144_800, ..Facts::default() }, Some(1e9));
         let headroom = predict(&short, Cause::SlowStart, 1e6).expect("a bound");
-        assert_eq!((headroom.bps.round(), headroom.next), (11_584_000.0, "transport"));
+        assert_eq!(
+            (headroom.bps.round(), headroom.next),
+            (11_584_000.0, Some(Limitation::Application))
+        );
     }
 }

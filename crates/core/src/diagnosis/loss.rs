@@ -1,7 +1,7 @@
 //! Losses without a queue: a policer, a short queue, a link that errs, or a repair that takes long.
 
 use super::{Case, Cause, Confidence, Facts, density, network, threshold};
-use crate::flow::losses::Shape;
+use crate::flow::loss::losses::Shape;
 
 /// What they come from.
 pub fn cause(case: &Case) -> (Cause, Confidence) {
@@ -149,7 +149,7 @@ fn may_be_heavy(shape: &Shape, case: &Case) -> bool {
 mod tests {
     use super::*;
     use crate::diagnosis::Context;
-    use crate::flow::burst::Density;
+    use crate::flow::loss::burst::Density;
     use crate::units::Nanos;
 
     const CHANCE: Shape = Shape {
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn a_bucket_that_fits_few_losses_yields_to_chance_and_one_that_fits_many_does_not() {
         let mut case = case(CHANCE, (18, 0.5));
-        let fit = |losses| Some(crate::flow::policer::Policer { rate_bps: 1.4e6, losses });
+        let fit = |losses| Some(crate::flow::loss::policer::Policer { rate_bps: 1.4e6, losses });
         for (policer, expected) in
             [(None, Cause::RandomLoss), (fit(18), Cause::RandomLoss), (fit(40), Cause::Policer)]
         {

@@ -1,11 +1,10 @@
 //! The refined diagnosis: from facts to one cause, with what speaks for it.
 //!
-//! Whose time it was decides first ([`crate::flow::clock`]): the application's, the receiver's, or
-//! the network's. What the network's time was spent on is told apart by queueing, losses and the
-//! shape of the flight ([`network`]).
+//! Whose time it was decides first ([`crate::flow::time::clock`]): the application's, the
+//! receiver's, or the network's. What the network's time was spent on is told apart by queueing,
+//! losses and the shape of the flight ([`network`]).
 
 mod application;
-pub mod cause;
 mod density;
 pub mod evidence;
 pub mod facts;
@@ -16,18 +15,19 @@ mod receiver;
 pub mod remedy;
 mod sender;
 mod shares;
+mod silence;
 pub mod tally;
 pub mod threshold;
 pub mod words;
 
-pub use cause::{Cause, Confidence};
+pub use crate::limit::{Cause, Confidence, Limitation};
 pub use facts::{Context, Facts};
 pub use loss::loss_cause;
 pub use shares::Shares;
 
-use crate::flow::burst::Density;
-use crate::flow::losses::Shape;
-use crate::flow::policer::Policer;
+use crate::flow::loss::burst::Density;
+use crate::flow::loss::losses::Shape;
+use crate::flow::loss::policer::Policer;
 
 /// A stretch of a half to be judged.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,6 +48,14 @@ pub struct Case {
     pub before_sure: Confidence,
 }
 
+impl Case {
+    /// Whether nothing of the other side was seen, on a link that was not visibly full.
+    pub fn is_untold(&self) -> bool {
+        let full = self.facts.load.is_some_and(|load| load >= threshold::UNSHARED_UTILISATION);
+        self.context.acks_unseen && !full
+    }
+}
+
 /// The answer for a stretch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Finding {
@@ -61,10 +69,18 @@ pub struct Finding {
     pub shares: Shares,
 }
 
-/// What limited the stretch. `None` when it shows nothing at all.
+/// Why nothing is said of a direction whose acknowledgements are not in the capture.
+pub const ONE_WAY: &str =
+    "no acknowledgements in the capture: nothing tells what the sender waited for";
+
+/// What limited the stretch. `None` when it shows nothing at all, or nothing of what it waited for.
 pub fn diagnose(case: &Case) -> Option<Finding> {
     let facts = &case.facts;
     if facts.span_s <= 0.0 {
+        return None;
+    }
+    let silent = silence::cause(case);
+    if silent.is_none() && case.is_untold() {
         return None;
     }
     let blind = application::is_blind(case);
@@ -76,6 +92,9 @@ pub fn diagnose(case: &Case) -> Option<Finding> {
         network: facts.network + if_so(blind, facts.idle) + if_so(!paced, facts.unused),
         recovery: facts.recovery,
     };
+    if let Some((cause, confidence)) = silent {
+        return Some(confirm(case, Finding { cause, rival: None, confidence, shares }));
+    }
     let mut rivals: [(f64, Test); 3] = [
         (shares.application, application::cause),
         (shares.receiver_window, receiver::cause),
@@ -115,7 +134,8 @@ type Test = fn(&Case) -> (Cause, Confidence);
 /// Lowers the confidence where the capture does not allow more, and gives the cause its time.
 fn confirm(case: &Case, mut finding: Finding) -> Finding {
     let (facts, context) = (&case.facts, &case.context);
-    let blind = context.position.is_none() || context.missed > threshold::MISSED;
+    let silent = finding.cause.limitation() == Limitation::Unresponsive;
+    let blind = !silent && (context.position.is_none() || context.missed > threshold::MISSED);
     if blind {
         finding.confidence = finding.confidence.less();
     }
@@ -127,10 +147,10 @@ fn confirm(case: &Case, mut finding: Finding) -> Finding {
     if shaped && finding.confidence == Confidence::High {
         finding.confidence = Confidence::Medium;
     }
-    if finding.cause.limitation() == "receiver_window" && receiver::is_overrun(case) {
+    if finding.cause.limitation() == Limitation::ReceiverWindow && receiver::is_overrun(case) {
         finding.confidence = Confidence::Low;
     }
-    if finding.cause.is_of_network() && facts.rounds < threshold::SHAPED_ROUNDS {
+    if finding.cause.is_of_network() && !silent && facts.rounds < threshold::SHAPED_ROUNDS {
         finding.confidence = finding.confidence.less();
     }
     finding.shares.settle(case, finding.cause);
@@ -164,6 +184,7 @@ mod tests {
                 span_s: 3.0,
                 receiver: 1.0,
                 openness: Some(1.0),
+                at_edge: 1.0,
                 flight_segments,
                 ..Facts::default()
             };

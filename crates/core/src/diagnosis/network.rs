@@ -280,7 +280,7 @@ const RAMP_DEVIATION: f64 = 3.464;
 mod tests {
     use super::*;
     use crate::diagnosis::{Context, Facts};
-    use crate::flow::burst::Density;
+    use crate::flow::loss::burst::Density;
 
     #[test]
     fn pushed_super_segments_that_all_end_full_are_no_empty_queue() {

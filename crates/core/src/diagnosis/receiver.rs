@@ -10,7 +10,10 @@ pub fn cause(case: &Case) -> (Cause, Confidence) {
     let filled = facts.openness.is_some_and(|open| open < threshold::OPENNESS);
     // A stretch in which no data met any window is one in which it stood shut.
     let shut = context.rwnd_max.is_some() && facts.openness.is_none();
-    if facts.closures > 0 || shrinks || filled || shut {
+    // What no flight ever reached is no small buffer: it was shut, or too small for a segment.
+    let reached = facts.at_edge.max(facts.inferred_fullness.unwrap_or(0.0));
+    let unreached = facts.openness.is_some() && reached < threshold::TOUCHED;
+    if facts.closures > 0 || shrinks || filled || shut || unreached {
         return (Cause::ReceiverSlowReader, Confidence::High);
     }
     let unscaled = context.window_scale == Some(0);
@@ -38,4 +41,21 @@ pub fn is_overrun(case: &Case) -> bool {
     let flight = case.facts.flight_segments * f64::from(case.context.mss_bytes.max(1));
     let window = case.context.rwnd_max.filter(|&most| most > 0);
     window.is_some_and(|most| flight > threshold::OVERRUN * most as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Context, Facts};
+    use super::*;
+
+    #[test]
+    fn a_window_that_no_flight_reached_is_no_small_buffer() {
+        let cause_at = |at_edge| {
+            let facts = Facts { openness: Some(1.0), at_edge, ..Facts::default() };
+            let context = Context { rwnd_max: Some(200_000), ..Context::default() };
+            cause(&Case { facts, context, ..Case::default() }).0
+        };
+        assert_eq!(cause_at(0.0), Cause::ReceiverSlowReader);
+        assert_eq!(cause_at(0.4), Cause::ReceiverBuffer);
+    }
 }

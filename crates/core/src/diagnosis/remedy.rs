@@ -4,7 +4,7 @@ use super::application::may_be_shaped;
 use super::headroom::Headroom;
 use super::threshold;
 use super::words::{bytes, percent, rate, time};
-use super::{Case, Cause};
+use super::{Case, Cause, Limitation};
 use crate::model::window::Window;
 use crate::record::Text;
 use std::net::IpAddr;
@@ -27,14 +27,15 @@ pub fn advice(
         }
     }
     let advice = match cause.limitation() {
-        "application" => application(case, cause, src),
-        "receiver_window" => receiver(case, cause, headroom.ok(), src, dst),
-        "sender_window" => sender(case, cause, headroom.ok(), src),
-        "unshared_bottleneck" => unshared(case),
-        "shared_bottleneck" => shared(case),
-        "policer" => policer(case, src),
-        "random_loss" => random_loss(case, src),
-        _ => transport(case, cause, src, dst),
+        Limitation::Application => application(case, cause, src),
+        Limitation::ReceiverWindow => receiver(case, cause, headroom.ok(), src, dst),
+        Limitation::SenderWindow => sender(case, cause, headroom.ok(), src),
+        Limitation::UnsharedBottleneck => unshared(case),
+        Limitation::SharedBottleneck => shared(case),
+        Limitation::Policer => policer(case, src),
+        Limitation::RandomLoss => random_loss(case, src),
+        Limitation::Unresponsive => unresponsive(case, cause, src, dst),
+        Limitation::Transport | Limitation::Mixed => transport(case, cause, src, dst),
     };
     match headroom {
         Ok(_) => advice.into(),
@@ -206,6 +207,20 @@ fn unshared(case: &Case) -> String {
              queue management there (fq_codel, CAKE), or BBR"
         ),
         _ => link,
+    }
+}
+
+fn unresponsive(case: &Case, cause: Cause, src: IpAddr, dst: IpAddr) -> String {
+    match cause {
+        Cause::UnresponsivePathMtu => format!(
+            "let ICMP (type 3 code 4, ICMPv6 type 2) through to {src}, or clamp the MSS on the \
+             path below {}; meanwhile net.ipv4.tcp_mtu_probing=1 on {src}",
+            bytes(f64::from(case.context.mss_bytes))
+        ),
+        _ => format!(
+            "see whether {dst} is up, and whether the path or a firewall's table of connections \
+             still leads to it; TCP_USER_TIMEOUT on {src} ends such a wait sooner"
+        ),
     }
 }
 

@@ -1,10 +1,10 @@
 //! Whose time it was, told once by the clocks and again with the cause known.
 //!
-//! The clocks ([`crate::flow::clock`]) judge each wait by itself. Some waits look like another
-//! owner's, by chance or since the observer is far away; what limited the stretch as a whole tells
-//! whose they were.
+//! The clocks ([`crate::flow::time::clock`]) judge each wait by itself. Some waits look like
+//! another owner's, by chance or since the observer is far away; what limited the stretch as a
+//! whole tells whose they were.
 
-use super::{Case, Cause, application, receiver, threshold};
+use super::{Case, Cause, Limitation, application, receiver, threshold};
 
 /// Shares of the time of a stretch, which sum to one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -38,14 +38,14 @@ impl Shares {
     /// Moves the time that the cause shows to be another's than its waits seemed to tell.
     pub(super) fn settle(&mut self, case: &Case, cause: Cause) {
         match cause.limitation() {
-            "application" => self.settle_application(case, cause),
+            Limitation::Application => self.settle_application(case, cause),
             // A queue that runs dry behind a full buffer waits for room in it.
             _ if cause == Cause::SenderBuffer => {
                 let waited = case.facts.dry.min(self.application);
                 self.application -= waited;
                 self.network += waited;
             }
-            "receiver_window"
+            Limitation::ReceiverWindow
                 if self.receiver_window < threshold::UNSEEN || receiver::is_filled(case) =>
             {
                 self.receiver_window += std::mem::take(&mut self.network);
@@ -84,7 +84,7 @@ mod tests {
         let shares = found.shares;
         let rounded = [shares.application, shares.receiver_window, shares.network]
             .map(|share| (share * 100.0).round() / 100.0);
-        (found.cause.limitation(), rounded)
+        (found.cause.limitation().name(), rounded)
     }
 
     #[test]

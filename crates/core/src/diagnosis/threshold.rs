@@ -6,6 +6,8 @@
 //! captures and other draws. "On the kernel" means runs of the lab with other numbers than its
 //! scenarios have, and runs of those scenarios whose name has an even first byte of SHA-256.
 
+/// Share of the segments near the window's end, below which its size held nothing back.
+pub const TOUCHED: f64 = 0.0005;
 /// Share of the rounds with a queue throughout from which a link counts as full. A link kept busy
 /// without a standing queue (BBR) raises one round in eight (its gain cycle).
 pub const QUEUED: f64 = 0.05;

@@ -1,6 +1,6 @@
 //! What opening and closing a connection tell.
 
-use super::entry::Entry;
+use crate::flow::entry::Entry;
 use crate::units::{Nanos, Seq};
 use crate::wire::{NO_WINDOW_SCALE, flags, marks};
 
@@ -141,11 +141,6 @@ impl Handshake {
     /// What `side` offered in its SYN or SYN/ACK.
     pub fn offer(&self, side: usize) -> Option<&Offer> {
         self.offers[side].as_ref()
-    }
-
-    /// Whether both sides' offers were seen.
-    pub fn both_offers(&self) -> bool {
-        self.offers[0].is_some() && self.offers[1].is_some()
     }
 
     /// Delay from the observer to the responder and back: SYN to SYN/ACK. `None` when either was

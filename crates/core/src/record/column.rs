@@ -22,7 +22,7 @@ pub trait Cell {
     /// An empty builder with room for so many rows.
     fn builder(rows: usize) -> Self::Builder;
     /// Adds this value.
-    fn append(self, builder: &mut Self::Builder);
+    fn append(&self, builder: &mut Self::Builder);
     /// Adds a NULL.
     fn append_null(builder: &mut Self::Builder);
 }
@@ -35,7 +35,7 @@ macro_rules! primitive_cells {
             fn builder(rows: usize) -> $builder {
                 <$builder>::with_capacity(rows $(, rows * $text_bytes)?)
             }
-            fn append(self, builder: &mut $builder) { builder.append_value(self); }
+            fn append(&self, builder: &mut $builder) { builder.append_value(*self); }
             fn append_null(builder: &mut $builder) { builder.append_null(); }
         }
     )+};
@@ -50,12 +50,25 @@ primitive_cells! {
     i32 => Int32Builder, Int32;
     i64 => Int64Builder, Int64;
     f64 => Float64Builder, Float64;
-    String => StringBuilder, Utf8, TEXT_BYTES;
     &'static str => StringBuilder, Utf8, TEXT_BYTES;
 }
 
 /// What a text takes, about.
 const TEXT_BYTES: usize = 16;
+
+impl Cell for String {
+    type Builder = StringBuilder;
+    const TYPE: DataType = DataType::Utf8;
+    fn builder(rows: usize) -> StringBuilder {
+        <&str>::builder(rows)
+    }
+    fn append(&self, builder: &mut StringBuilder) {
+        builder.append_value(self);
+    }
+    fn append_null(builder: &mut StringBuilder) {
+        builder.append_null();
+    }
+}
 
 impl Cell for Cow<'static, str> {
     type Builder = StringBuilder;
@@ -63,7 +76,7 @@ impl Cell for Cow<'static, str> {
     fn builder(rows: usize) -> StringBuilder {
         String::builder(rows)
     }
-    fn append(self, builder: &mut StringBuilder) {
+    fn append(&self, builder: &mut StringBuilder) {
         builder.append_value(self);
     }
     fn append_null(builder: &mut StringBuilder) {
@@ -77,7 +90,7 @@ impl Cell for Nanos {
     fn builder(rows: usize) -> Int64Builder {
         i64::builder(rows)
     }
-    fn append(self, builder: &mut Int64Builder) {
+    fn append(&self, builder: &mut Int64Builder) {
         builder.append_value(self.0);
     }
     fn append_null(builder: &mut Int64Builder) {
@@ -91,9 +104,9 @@ impl Cell for IpAddr {
     fn builder(rows: usize) -> StringBuilder {
         String::builder(rows)
     }
-    fn append(self, builder: &mut StringBuilder) {
+    fn append(&self, builder: &mut StringBuilder) {
         match self {
-            IpAddr::V4(addr) => append_ipv4(addr, builder),
+            IpAddr::V4(addr) => append_ipv4(*addr, builder),
             IpAddr::V6(addr) => {
                 use std::fmt::Write;
                 write!(builder, "{addr}").expect("a string builder takes any text");
@@ -137,7 +150,7 @@ impl<T: Cell> Cell for Option<T> {
     fn builder(rows: usize) -> T::Builder {
         T::builder(rows)
     }
-    fn append(self, builder: &mut T::Builder) {
+    fn append(&self, builder: &mut T::Builder) {
         match self {
             Some(value) => value.append(builder),
             None => T::append_null(builder),
@@ -156,8 +169,10 @@ pub trait Columns {
     fn builder(rows: usize) -> Self::Builder;
     /// Adds the fields, each with its meaning as metadata `doc`.
     fn fields(fields: &mut Vec<Field>);
-    /// Adds one row.
-    fn append(self, builder: &mut Self::Builder);
+    /// Adds rows, column by column: a row after the other would fetch every builder for each.
+    fn append<'a>(rows: impl Iterator<Item = &'a Self> + Clone, builder: &mut Self::Builder)
+    where
+        Self: 'a;
     /// The columns that were built.
     fn finish(builder: Self::Builder, arrays: &mut Vec<ArrayRef>);
 }
@@ -171,9 +186,12 @@ impl<A: Columns, B: Columns> Columns for (A, B) {
         A::fields(fields);
         B::fields(fields);
     }
-    fn append(self, builder: &mut Self::Builder) {
-        self.0.append(&mut builder.0);
-        self.1.append(&mut builder.1);
+    fn append<'a>(rows: impl Iterator<Item = &'a Self> + Clone, builder: &mut Self::Builder)
+    where
+        Self: 'a,
+    {
+        A::append(rows.clone().map(|row| &row.0), &mut builder.0);
+        B::append(rows.map(|row| &row.1), &mut builder.1);
     }
     fn finish(builder: Self::Builder, arrays: &mut Vec<ArrayRef>) {
         A::finish(builder.0, arrays);
@@ -215,8 +233,10 @@ macro_rules! columns {
                     stringify!($field), concat!($($doc),+),
                 ));)+
             }
-            fn append(self, builder: &mut $builder) {
-                $(<$type as $crate::record::Cell>::append(self.$field, &mut builder.$field);)+
+            fn append<'a>(rows: impl Iterator<Item = &'a Self> + Clone, builder: &mut $builder) {
+                $(for row in rows.clone() {
+                    <$type as $crate::record::Cell>::append(&row.$field, &mut builder.$field);
+                })+
             }
             fn finish(builder: $builder, arrays: &mut Vec<arrow_array::ArrayRef>) {
                 $(arrays.push($crate::record::finish(builder.$field));)+

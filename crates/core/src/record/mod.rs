@@ -2,9 +2,13 @@
 //! its meaning, and the schema, the builders and the reference documentation follow from that.
 
 mod column;
+mod rows;
+mod table;
 mod tables;
 
 pub use column::{Cell, Columns, field, finish};
+pub use rows::Rows;
+pub use table::Table;
 pub use tables::*;
 
 use arrow_array::{ArrayRef, RecordBatch};
@@ -15,30 +19,40 @@ use std::sync::Arc;
 pub struct Batches<R: Columns> {
     schema: Arc<Schema>,
     builder: R::Builder,
-    rows: usize,
+    /// Rows in the builder, and those that wait for it.
+    built: usize,
+    waiting: Vec<R>,
 }
 
 impl<R: Columns> Default for Batches<R> {
     fn default() -> Self {
-        Batches { schema: schema::<R>(), builder: R::builder(0), rows: 0 }
+        Batches { schema: schema::<R>(), builder: R::builder(0), built: 0, waiting: Vec::new() }
     }
 }
 
 impl<R: Columns> Batches<R> {
     /// Adds a row.
     pub fn push(&mut self, row: R) {
-        row.append(&mut self.builder);
-        self.rows += 1;
+        self.waiting.push(row);
+        if self.waiting.len() >= TOGETHER {
+            self.build();
+        }
+    }
+
+    fn build(&mut self) {
+        R::append(self.waiting.iter(), &mut self.builder);
+        self.built += self.waiting.len();
+        self.waiting.clear();
     }
 
     /// How many rows wait.
     pub fn len(&self) -> usize {
-        self.rows
+        self.built + self.waiting.len()
     }
 
     /// Whether no row waits.
     pub fn is_empty(&self) -> bool {
-        self.rows == 0
+        self.len() == 0
     }
 
     /// The waiting rows as one batch; `None` when there are none.
@@ -46,9 +60,10 @@ impl<R: Columns> Batches<R> {
         if self.is_empty() {
             return None;
         }
+        self.build();
         // After a full batch comes another one; to grow column by column would copy each twice.
-        let room = if self.rows >= MANY_ROWS { self.rows } else { 0 };
-        self.rows = 0;
+        let room = if self.built >= MANY_ROWS { self.built } else { 0 };
+        self.built = 0;
         let mut arrays: Vec<ArrayRef> = Vec::new();
         R::finish(std::mem::replace(&mut self.builder, R::builder(room)), &mut arrays);
         let batch = RecordBatch::try_new(self.schema.clone(), arrays);
@@ -56,6 +71,8 @@ impl<R: Columns> Batches<R> {
     }
 }
 
+/// Rows that are added to the builders together.
+const TOGETHER: usize = 32;
 /// Rows of a batch that was taken since it was full enough.
 const MANY_ROWS: usize = 4096;
 

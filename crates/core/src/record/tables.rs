@@ -180,7 +180,7 @@ columns! {
         throughput_bps: Option<f64>,
         /// Mean round-trip time in ns.
         rtt_mean_ns: Option<Nanos>,
-        /// How many periods Merge joined into this one, or the bound that `period_overflow` counts.
+        /// How many periods Merge joined into this one.
         merged_periods: u32,
     }
 }
@@ -213,6 +213,12 @@ columns! {
         cause: Option<&'static str>,
         /// `high`, `medium` or `low`.
         confidence: Option<&'static str>,
+        /// The chance that `limitation` is right, calibrated on worlds that were not fitted.
+        probability: Option<f64>,
+        /// The limitation that is the likeliest after it.
+        alternative: Option<&'static str>,
+        /// The chance that it is that one.
+        alternative_probability: Option<f64>,
         /// Why there is no limitation, or which score or round-trip time is missing.
         null_reason: Option<Text>,
         /// Whether a standing queue was seen.
@@ -275,6 +281,9 @@ columns! {
         rto_ns: Nanos,
         /// Smoothed round-trip time in ns.
         srtt_ns: Option<Nanos>,
+        /// Round-trip time in ns that this acknowledgement gives for the data it answers; NULL when
+        /// it gives none.
+        rtt_ns: Option<Nanos>,
         /// Timestamp of the sender.
         tsval: Option<u32>,
         /// Timestamp of the other side that it echoes.

@@ -5,8 +5,8 @@ mod dispersion;
 mod retransmission;
 mod rwnd;
 
-use crate::flow::gaps::Gaps;
-use crate::flow::sums::Sums;
+use crate::flow::time::gaps::Gaps;
+use crate::flow::time::sums::Sums;
 
 /// What a score may look at.
 #[derive(Clone, Copy, Debug)]

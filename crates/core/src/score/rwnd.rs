@@ -2,7 +2,7 @@
 //! 2008).
 
 use super::Evidence;
-use crate::flow::clock::Holder;
+use crate::flow::time::clock::Holder;
 
 /// Share of new data segments sent with less than 3 MSS of the receiver window left.
 pub fn score(evidence: &Evidence) -> Option<f64> {

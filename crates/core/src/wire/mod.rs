@@ -16,6 +16,7 @@ mod ip;
 pub mod linktype;
 pub mod pcap;
 pub mod pcapng;
+mod stored;
 mod tcp;
 pub mod tunnel;
 mod walk;

@@ -1,6 +1,6 @@
 //! The pcap format (draft-ietf-opsawg-pcap) and the variants that real files show.
 
-use super::capture::{Damage, MAX_CAPTURED_LEN, Record};
+use super::stored::{Damage, MAX_CAPTURED_LEN, Record};
 use crate::units::Nanos;
 
 /// A pcap file behind its header.

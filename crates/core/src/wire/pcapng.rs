@@ -1,7 +1,7 @@
 //! The pcapng format (draft-ietf-opsawg-pcapng): sections, interfaces, packets; every other block
 //! is passed over.
 
-use super::capture::{Damage, MAX_CAPTURED_LEN, Record};
+use super::stored::{Damage, MAX_CAPTURED_LEN, Record};
 use crate::units::Nanos;
 
 /// The first four bytes of a pcapng file, the same in both byte orders.

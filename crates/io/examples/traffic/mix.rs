@@ -3,6 +3,7 @@
 use crate::flow::{Close, Flow, Kind, State};
 use crate::packet::Host;
 use crate::random::Random;
+use std::ops::Range;
 
 /// The flows of one capture.
 pub struct Mix {
@@ -16,6 +17,7 @@ pub struct Mix {
 
 enum Shape {
     Paper,
+    Paced,
     Mawi { packets_max: u32 },
     Open,
 }
@@ -24,6 +26,8 @@ const SECOND: u64 = 1_000_000_000;
 const MILLISECOND: u64 = 1_000_000;
 /// The connections of the paper's set begin within this time of each other.
 const PAPER_BEGIN_NS: u64 = 100 * MILLISECOND;
+/// Segments lost of a paced connection.
+const PACED_LOSS: f64 = 0.001;
 /// Flows of the measured mix (400 k: 381 k TCP and 206 k UDP), per flow that is asked for.
 const TCP_PER_FLOW: f64 = 0.9525;
 const UDP_PER_FLOW: f64 = 0.515;
@@ -42,6 +46,12 @@ impl Mix {
         // Room for the close after the last data.
         let end_ns = (seconds + 1) * SECOND;
         Mix { end_ns, seed, next: 0, flows, shape: Shape::Paper }
+    }
+
+    /// The same, with shorter round trips and some loss: every pair is acknowledged before the next
+    /// one leaves, as when a program or the sender paces.
+    pub fn paced(seed: u64, flows: u64, seconds: u64) -> Mix {
+        Mix { shape: Shape::Paced, ..Mix::paper(seed, flows, seconds) }
     }
 
     /// A mix like a transit link's; `packets_max` bounds the largest flows.
@@ -64,14 +74,16 @@ impl Mix {
         self.next += 1;
         let random = Random::new(self.seed, number);
         let flow = match self.shape {
-            Shape::Paper => self.paper_flow(number, random),
+            Shape::Paper => self.paper_flow(number, 10..100, random),
+            Shape::Paced => Flow { loss: PACED_LOSS, ..self.paper_flow(number, 2..50, random) },
             Shape::Mawi { packets_max } => self.mawi_flow(number, packets_max, random),
             Shape::Open => self.open_flow(number, random),
         };
         Some(flow.enter())
     }
 
-    fn paper_flow(&self, number: u64, mut random: Random) -> Flow {
+    /// A connection of 1 Mbit/s with a round-trip time in these milliseconds.
+    fn paper_flow(&self, number: u64, rtt_ms: Range<u64>, mut random: Random) -> Flow {
         let begin = number * PAPER_BEGIN_NS / self.flows;
         let burst = 2;
         let period = burst * 1500 * 8 * SECOND / 1_000_000;
@@ -79,7 +91,8 @@ impl Mix {
         let client = Host { addr: v4([10, 0, 0, 0], number / 32_768), port: 0, ttl: 63 };
         let server = Host { addr: v4([198, 18, 0, 0], number % 1024), port: 5201, ttl: 60 };
         let port = 16_384 + (number % 32_768) as u16;
-        let rtt = 10 * MILLISECOND + random.below(90 * MILLISECOND);
+        let spread = rtt_ms.end - rtt_ms.start;
+        let rtt = rtt_ms.start * MILLISECOND + random.below(spread * MILLISECOND);
         let near = rtt / 4 + random.below(rtt / 2);
         Flow {
             tau: [near, rtt - near],

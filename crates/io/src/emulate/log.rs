@@ -9,7 +9,6 @@ use tcpwhy_sim::link::event::{Backlog, Event};
 use tcpwhy_sim::truth::{QueueRow, ROWS_MAX};
 
 use super::frame::{Headers, shown};
-use super::network::UNLISTED;
 
 columns! {
     /// Something that an element did to a packet of a host, so that it can be found in a capture.
@@ -115,3 +114,6 @@ impl Log {
         self.lost_rows
     }
 }
+
+/// The number of a flow that the scenario does not list.
+pub const UNLISTED: u32 = u32::MAX;

@@ -9,7 +9,7 @@ use tcpwhy_sim::packet::{Ecn, Packet};
 use tcpwhy_sim::scenario::{STREAMS_PER_LINK, Scenario, UDP_PORT};
 
 use super::frame::{ETHERNET_BYTES, Frame, Headers, Tuple, mark_ce};
-use super::log::Log;
+use super::log::{Log, UNLISTED};
 use super::middle::Middle;
 use super::offload::Checksum;
 
@@ -105,7 +105,7 @@ impl Network {
         Network {
             links,
             routes: Routes::of(scenario, &numbers),
-            overhead_bytes: scenario.overhead_bytes,
+            overhead_bytes: scenario.overhead_bytes.0,
             packets: 0,
             under_way: HashMap::new(),
             departures: VecDeque::new(),
@@ -314,8 +314,6 @@ impl Routes {
 const SAMPLE: Nanos = Nanos::from_millis(10);
 /// Frames in the network: 10 Gbit/s for 0.5 s, 750 MB.
 const UNDER_WAY_MAX: usize = 500_000;
-/// The number of a flow that the scenario does not list.
-pub const UNLISTED: u32 = u32::MAX;
 
 #[cfg(test)]
 #[path = "network_tests.rs"]

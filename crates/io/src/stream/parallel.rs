@@ -1,8 +1,10 @@
-//! Several workers: one thread reads and decodes, the others each follow their share of the flows.
-//! Everything between them is bounded, so that a slow consumer slows the reader down.
+//! Several workers: all share the batches of decoded segments, and each follows the flows that are
+//! its own. Whoever has nothing to do reads the next batch. Everything between them is bounded, so
+//! that a slow consumer slows the reading down.
 
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use tcpwhy_core::counter::Counters;
@@ -11,35 +13,62 @@ use tcpwhy_core::wire::Segment;
 use tcpwhy_core::wire::hash::{HashKey, shard};
 
 use super::{Item, Reader};
-use crate::intake::{Intake, TunnelNames};
+use crate::intake::TunnelNames;
 
 /// The consumer's end.
 pub(super) struct Parallel {
     items: Receiver<Item>,
-    reader: Option<JoinHandle<()>>,
+    closer: Option<JoinHandle<()>>,
 }
 
-/// Segments of one worker, with the names of tunnels that appear in them for the first time.
+/// Segments in the order of capture, with the hashes of their flows and the tunnels that appear in
+/// them for the first time.
 #[derive(Default)]
 struct Batch {
     segments: Vec<Segment>,
+    hashes: Vec<u64>,
     tunnels: Vec<(u16, Arc<str>)>,
 }
 
-/// A worker as the reader sees it.
-struct Worker {
-    batch: Batch,
-    full: SyncSender<Batch>,
-    empty: Receiver<Batch>,
+/// What the workers share.
+struct Desk {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    /// Absent while a worker reads.
+    source: Option<Source>,
+    /// Batches that some worker has not had yet, from number `first` on.
+    batches: VecDeque<Arc<Batch>>,
+    first: u64,
+    /// The number of the batch that each worker has or takes next; one that is gone needs none.
+    next: Vec<u64>,
+    /// Batches that all have had, to be filled again.
+    empty: Vec<Batch>,
+    /// Nothing is left to read, or nobody wants it.
+    ended: bool,
+}
+
+/// The reading side; whoever reads has it.
+struct Source {
+    reader: Reader,
     tunnels: TunnelNames,
-    thread: JoinHandle<Counters>,
+    hash_key: HashKey,
+}
+
+/// What a worker does next.
+enum Turn {
+    Follow(Arc<Batch>),
+    Read(Box<Source>, Batch),
+    End,
 }
 
 impl Parallel {
     pub fn spawn(reader: Reader, options: Options, workers: usize) -> Parallel {
         let (send, items) = sync_channel(ITEMS);
-        let thread = thread::spawn(move || run(reader, &options, workers, &send));
-        Parallel { items, reader: Some(thread) }
+        let closer = thread::spawn(move || run(reader, &options, workers, &send));
+        Parallel { items, closer: Some(closer) }
     }
 
     pub fn next(&mut self) -> Option<Item> {
@@ -47,92 +76,78 @@ impl Parallel {
             return Some(item);
         }
         // All senders are gone: the end, or a panic, which is the caller's now.
-        if let Some(Err(panic)) = self.reader.take().map(JoinHandle::join) {
+        if let Some(Err(panic)) = self.closer.take().map(JoinHandle::join) {
             std::panic::resume_unwind(panic);
         }
         None
     }
 }
 
-fn run(mut reader: Reader, options: &Options, workers: usize, items: &SyncSender<Item>) {
-    // Fixed, so that a run is the same every time; rows do not depend on it.
-    let hash = HashKey::default();
-    let spawn = |_| Worker::spawn(options.clone(), items.clone());
-    let mut workers: Vec<Worker> = (0..workers).map(spawn).collect();
-    let mut deaf = false;
-    let mut share = |segments: &[Segment], intake: &Intake, _| {
-        for segment in segments {
-            let index = shard(hash.hash(&segment.key), workers.len());
-            deaf |= !workers[index].push(segment, intake);
-        }
-        !deaf
+fn run(reader: Reader, options: &Options, workers: usize, items: &SyncSender<Item>) {
+    let hash_key = HashKey::new(options.hash_seed);
+    let desk = Arc::new(Desk {
+        state: Mutex::new(State {
+            source: Some(Source { reader, tunnels: TunnelNames::default(), hash_key }),
+            batches: VecDeque::new(),
+            first: 0,
+            next: vec![0; workers],
+            empty: Vec::new(),
+            ended: false,
+        }),
+        changed: Condvar::new(),
+    });
+    let spawn = |number| {
+        let (desk, options, items) = (desk.clone(), options.clone(), items.clone());
+        thread::spawn(move || work(&desk, number, workers, options, &items))
     };
-    while reader.step(&mut share) {}
+    let threads: Vec<_> = (0..workers).map(spawn).collect();
     let mut counters = Counters::default();
-    for worker in workers.iter_mut() {
-        worker.flush(&reader.intake);
-    }
-    // Closing all channels first lets the workers finish side by side.
-    let threads: Vec<_> = workers.into_iter().map(|worker| worker.thread).collect();
     for thread in threads {
         match thread.join() {
             Ok(counted) => counters.merge(&counted),
             Err(panic) => std::panic::resume_unwind(panic),
         }
     }
-    for item in reader.closing(&counters) {
+    let Some(source) = desk.lock().source.take() else { return };
+    for item in source.reader.closing(&counters) {
         if items.send(item).is_err() {
             return;
         }
     }
 }
 
-impl Worker {
-    fn spawn(options: Options, items: SyncSender<Item>) -> Worker {
-        let (full, full_end) = sync_channel(BATCHES);
-        let (empty_end, empty) = channel();
-        let thread = thread::spawn(move || work(options, &full_end, &empty_end, &items));
-        let batch = Batch { segments: Vec::with_capacity(BATCH_LEN), tunnels: Vec::new() };
-        Worker { batch, full, empty, tunnels: TunnelNames::default(), thread }
-    }
-
-    /// Adds a segment; false when the worker is gone.
-    #[inline]
-    fn push(&mut self, segment: &Segment, intake: &Intake) -> bool {
-        self.batch.segments.push(*segment);
-        self.batch.segments.len() < BATCH_LEN || self.flush(intake)
-    }
-
-    fn flush(&mut self, intake: &Intake) -> bool {
-        let mut next = self.empty.try_recv().unwrap_or_default();
-        next.segments.clear();
-        next.segments.reserve(BATCH_LEN);
-        let mut batch = std::mem::replace(&mut self.batch, next);
-        batch.tunnels = self.tunnels.news(intake.tunnels());
-        self.full.send(batch).is_ok()
-    }
-}
-
-/// Follows the flows of one worker until the reader has no more.
+/// Follows the flows of one worker until nothing is left to read.
 fn work(
+    desk: &Desk,
+    number: usize,
+    workers: usize,
     options: Options,
-    full: &Receiver<Batch>,
-    empty: &Sender<Batch>,
     items: &SyncSender<Item>,
 ) -> Counters {
+    let _leaving = Leaving { desk, number };
     let mut pipeline = Pipeline::new(options);
     let send = |pipeline: &mut Pipeline, all| {
         pipeline.take(all).into_iter().all(|batch| items.send(Ok(batch)).is_ok())
     };
-    for mut batch in full {
-        for (index, name) in batch.tunnels.drain(..) {
-            pipeline.define_tunnel(index, name);
-        }
-        pipeline.push(&batch.segments);
-        // The reader has ended when it does not want it back.
-        let _ = empty.send(batch);
-        if !send(&mut pipeline, false) {
-            return Counters::default();
+    loop {
+        match desk.turn(number) {
+            Turn::Read(mut source, mut batch) => {
+                let more = source.fill(&mut batch);
+                desk.deliver(*source, batch, more);
+            }
+            Turn::Follow(batch) => {
+                for (index, name) in &batch.tunnels {
+                    pipeline.define_tunnel(*index, name.clone());
+                }
+                let all = batch.hashes.iter().copied().zip(&batch.segments);
+                let own = all.filter(|&(hash, _)| shard(hash, workers) == number);
+                pipeline.push_own(&batch.segments, own);
+                desk.give_back(number, batch);
+                if !send(&mut pipeline, false) {
+                    return Counters::default();
+                }
+            }
+            Turn::End => break,
         }
     }
     while pipeline.finish() {
@@ -144,11 +159,109 @@ fn work(
     pipeline.counters().clone()
 }
 
-/// Segments in a batch: large enough that waking a worker costs little per segment (batches of 256
-/// cost some 60 ns a segment more on two busy cores), small enough that all that wait fit into a
-/// second-level cache.
+impl Source {
+    /// Reads some frames into `batch`; false at the end.
+    fn fill(&mut self, batch: &mut Batch) -> bool {
+        batch.segments.clear();
+        batch.tunnels.clear();
+        let mut more = true;
+        while more && batch.segments.len() < BATCH_LEN {
+            more = self.reader.step(|segments, intake, _| {
+                batch.segments.extend_from_slice(segments);
+                batch.tunnels.extend(self.tunnels.news(intake.tunnels()));
+                true
+            });
+        }
+        batch.hashes.clear();
+        let hashes = batch.segments.iter().map(|segment| self.hash_key.hash(&segment.key));
+        batch.hashes.extend(hashes);
+        more
+    }
+}
+
+impl Desk {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A worker that panics holds no lock while it does anything that may.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What this worker does next: it reads if the others have enough and it has not, else it
+    /// follows its flows through the next batch; it waits if there is neither.
+    fn turn(&self, number: usize) -> Turn {
+        let mut state = self.lock();
+        loop {
+            let next = state.next[number];
+            let waiting = state.first + state.batches.len() as u64 - next;
+            let room = state.batches.len() < BATCHES;
+            if waiting <= FEW
+                && room
+                && !state.ended
+                && let Some(source) = state.source.take()
+            {
+                let batch = state.empty.pop().unwrap_or_default();
+                return Turn::Read(Box::new(source), batch);
+            }
+            if waiting > 0 {
+                let batch = state.batches[(next - state.first) as usize].clone();
+                return Turn::Follow(batch);
+            }
+            if state.ended {
+                return Turn::End;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Takes a batch that was read, and the reading side back.
+    fn deliver(&self, source: Source, batch: Batch, more: bool) {
+        let mut state = self.lock();
+        state.source = Some(source);
+        state.batches.push_back(Arc::new(batch));
+        state.ended |= !more;
+        self.changed.notify_all();
+    }
+
+    /// Takes a batch back that a worker has had; the last one to have it empties it for the reader.
+    fn give_back(&self, number: usize, batch: Arc<Batch>) {
+        drop(batch);
+        let mut state = self.lock();
+        state.next[number] += 1;
+        let done = state.next.iter().copied().min().unwrap_or(u64::MAX);
+        let full = state.batches.len() == BATCHES;
+        while state.first < done
+            && let Some(batch) = state.batches.pop_front()
+        {
+            state.first += 1;
+            state.empty.extend(Arc::into_inner(batch));
+        }
+        if full {
+            self.changed.notify_all();
+        }
+    }
+}
+
+/// Tells the others that a worker is gone, whatever the reason.
+struct Leaving<'a> {
+    desk: &'a Desk,
+    number: usize,
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        let mut state = self.desk.lock();
+        state.next[self.number] = u64::MAX;
+        // Whoever goes before the end has nobody to give rows to, or has panicked.
+        state.ended = true;
+        self.desk.changed.notify_all();
+    }
+}
+
+/// Segments from which a batch is full: enough that taking turns costs little for each, few enough
+/// that those under way stay in a second-level cache.
 const BATCH_LEN: usize = 2048;
-/// Batches that may wait for a worker.
-const BATCHES: usize = 4;
+/// Batches that may wait for the slowest worker.
+const BATCHES: usize = 6;
+/// Batches that a worker has left when it looks for more.
+const FEW: u64 = 1;
 /// Record batches that may wait for the consumer.
 const ITEMS: usize = 16;

@@ -15,7 +15,7 @@ pub use series::{Departure, Moment};
 use crate::link::event::Backlog;
 use crate::link::queue::{DropTail, Queues};
 use crate::link::{Delay, Elements, FixedRate};
-use crate::parameter::{Count, Milliseconds, Positive, Rate};
+use crate::parameter::{Count, Milliseconds, PacketRate, Rate};
 use crate::random::Random;
 use crate::run::{End, Flow, Simulation, UdpSource};
 use crate::source::reader::Readers;
@@ -253,7 +253,7 @@ impl Case {
     fn source(&self) -> UdpSources {
         let packet_bits = f64::from(self.udp_packet_bytes) * 8.0;
         UdpSources::Sine(Sine {
-            mean_pps: Positive(self.rate_bps as f64 / packet_bits / 2.0),
+            mean_pps: PacketRate(self.rate_bps as f64 / packet_bits / 2.0),
             frequencies_hz: self.frequencies_hz.clone(),
             phases: vec![self.phase; self.frequencies_hz.len()],
         })

@@ -19,6 +19,10 @@ pub struct Delay {
 impl Settings for Delay {
     const EXAMPLES: &'static [&'static str] = &["delay_ms = 5", "delay_ms = 0"];
 
+    fn takes_time(&self) -> bool {
+        self.delay_ms.0 > Nanos(0)
+    }
+
     fn build<B: Body>(&self, _random: Random) -> Box<dyn Element<B>> {
         Box::new(Line { delay: self.delay_ms.0, flying: VecDeque::new() })
     }

@@ -3,7 +3,7 @@
 use super::gate::{Fate, Gate, Gated};
 use super::{Body, Element, Settings};
 use crate::packet::Packet;
-use crate::parameter::Count;
+use crate::parameter::{Count, Whole};
 use crate::random::Random;
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -18,10 +18,10 @@ pub struct DropList {
     pub packets: Vec<Count>,
     /// Packets shorter than this pass uncounted.
     #[serde(default)]
-    pub wire_bytes_min: u32,
+    pub wire_bytes_min: Whole,
     /// Only packets with this [`Packet::flow`] are counted; the others pass.
     #[serde(default)]
-    pub flow: Option<u32>,
+    pub flow: Option<Whole>,
 }
 
 impl Settings for DropList {
@@ -31,8 +31,8 @@ impl Settings for DropList {
     fn build<B: Body>(&self, _random: Random) -> Box<dyn Element<B>> {
         Gated::boxed(List {
             listed: self.packets.iter().map(|number| number.0).collect(),
-            wire_bytes_min: self.wire_bytes_min,
-            flow: self.flow,
+            wire_bytes_min: self.wire_bytes_min.0,
+            flow: self.flow.map(|flow| flow.0),
             counted: 0,
         })
     }

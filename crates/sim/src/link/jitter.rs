@@ -44,6 +44,10 @@ impl Settings for Jitter {
         "jitter_ms = 1.5\ndistribution = \"exponential\"\nkeep_order = false",
     ];
 
+    fn takes_time(&self) -> bool {
+        self.jitter_ms.0 > Nanos(0)
+    }
+
     fn build<B: Body>(&self, random: Random) -> Box<dyn Element<B>> {
         Box::new(Wait {
             settings: self.clone(),

@@ -84,6 +84,11 @@ pub trait Settings: Clone + serde::de::DeserializeOwned {
     /// tests hold each of them to the contract of [`Element`].
     const EXAMPLES: &'static [&'static str];
 
+    /// Whether packets take time to pass it, all of them or in the long run.
+    fn takes_time(&self) -> bool {
+        false
+    }
+
     /// An element with these settings. All its randomness comes from `random`.
     fn build<B: Body>(&self, random: Random) -> Box<dyn Element<B>>;
 }
@@ -96,16 +101,28 @@ registry! {
         "rate", rate::FixedRate, "A link of fixed rate behind a queue.";
         "trace", trace::Trace, "A link whose delivery opportunities are listed, behind a queue.";
         "shaper", shaper::Shaper, "A token bucket that delays what exceeds it.";
+        "walk", walk::Walk, "A cellular link whose rate walks at random, behind a queue.";
+        "wifi", wifi::Wifi, "A Wi-Fi link that sends in bursts with random gaps, behind a queue.";
+        "delay_steps", delay_steps::DelaySteps, "A delay that changes at listed times.";
         "policer", policer::Policer, "A token bucket that drops what exceeds it.";
         "bernoulli", bernoulli::Bernoulli, "Drops each packet with the same probability.";
         "gilbert_elliott", gilbert_elliott::GilbertElliott, "Drops packets in bursts: two states.";
         "drop_list", drop_list::DropList, "Drops the packets that are listed.";
+        "outage", outage::Outage, "Drops everything for listed spans of time.";
+        "mtu", mtu::Mtu, "Drops packets that are too long, and does not say so.";
+        "forget", forget::Forget, "Drops packets of flows that were silent for too long.";
+        "thin_acks", thin_acks::ThinAcks, "Lets only some of the short packets pass.";
         "duplicate", duplicate::Duplicate, "Sends some packets twice.";
         "reorder", reorder::Reorder, "Holds some packets back so that later ones overtake them.";
     }
 }
 
 impl Elements {
+    /// Whether packets take time to pass it, all of them or in the long run.
+    pub fn takes_time(&self) -> bool {
+        with_settings!(self, settings => settings.takes_time())
+    }
+
     /// An element with these settings. All its randomness comes from `random`.
     pub fn build<B: Body>(&self, random: Random) -> Box<dyn Element<B>> {
         with_settings!(self, settings => settings.build(random))

@@ -26,6 +26,10 @@ impl Settings for FixedRate {
         "rate_bps = 3_000_000",
     ];
 
+    fn takes_time(&self) -> bool {
+        true
+    }
+
     fn build<B: Body>(&self, random: Random) -> Box<dyn Element<B>> {
         let queue = self.queue.build(Some(self.rate_bps.0), random);
         Server::boxed(Serializer { rate_bps: self.rate_bps.0, end: Nanos(0), fraction: 0 }, queue)

@@ -62,7 +62,7 @@ impl<B: Body, S: Service> Server<B, S> {
 
     fn note_backlog(&mut self, now: Nanos) {
         let waiting = self.queue.waiting();
-        self.backlog.becomes(now, waiting.packets(), waiting.bytes());
+        self.backlog.becomes(now, waiting.packets, waiting.bytes);
     }
 }
 
@@ -108,6 +108,6 @@ impl<B: Body, S: Service> Element<B> for Server<B, S> {
 
     fn waiting_of(&mut self, now: Nanos, flow: u32) -> usize {
         self.advance(now);
-        self.queue.waiting().packets_of(flow)
+        self.queue.packets_of(flow)
     }
 }

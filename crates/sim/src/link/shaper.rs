@@ -28,6 +28,10 @@ impl Settings for Shaper {
     const EXAMPLES: &'static [&'static str] = &["rate_bps = 1_000_000\nburst_bytes = 10_000\n\
          queue = { drop_tail = { limit_bytes = 50_000 } }"];
 
+    fn takes_time(&self) -> bool {
+        true
+    }
+
     fn build<B: Body>(&self, random: Random) -> Box<dyn Element<B>> {
         let queue = self.queue.build(Some(self.rate_bps.0), random);
         Server::boxed(Shape(Bucket::new(self.rate_bps.0, self.burst_bytes.0)), queue)

@@ -222,3 +222,4 @@ fn settings_are_refused_with_the_key_and_what_it_may_be() {
 }
 
 mod behaviour;
+mod outside;

@@ -31,6 +31,10 @@ impl Settings for Trace {
         "opportunities_ms = [1]",
     ];
 
+    fn takes_time(&self) -> bool {
+        true
+    }
+
     fn build<B: Body>(&self, random: Random) -> Box<dyn Element<B>> {
         let period_ms = self.opportunities_ms.last().copied().unwrap_or(1);
         let bits = self.opportunities_ms.len() as u64 * OPPORTUNITY_BYTES * 8;

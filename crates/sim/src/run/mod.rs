@@ -18,6 +18,8 @@ use crate::source::udp::Emissions;
 use crate::tap::frame::Addresses;
 use crate::tap::{Content, Joiner, Record, Tap};
 use crate::truth::Truth;
+use crate::truth::answer::Answer;
+use crate::truth::history::{self, History};
 use side::Side;
 use tcpwhy_core::units::Nanos;
 
@@ -135,17 +137,49 @@ impl<E: Endpoint> Simulation<E> {
         self.agenda.set(actor, Some(self.now));
     }
 
+    /// Keeps the history that answers are made of, instead of the rows of the truth.
+    pub fn record_history(&mut self) {
+        self.record_truth(history::SAMPLE);
+        if let Some(truth) = &mut self.truth {
+            truth.history = Some(History::default());
+        }
+    }
+
+    /// What truly limited a half between two times, as the history has it. `paced_bps` is the rate
+    /// at which its socket is paced.
+    pub fn answer(
+        &mut self,
+        half: usize,
+        (start, end): (Nanos, Nanos),
+        paced_bps: Option<u64>,
+    ) -> Option<Answer> {
+        let routes = [half, half ^ 1].map(|half| &self.routes[half].links[..]);
+        let history = self.truth.as_ref()?.history.as_ref()?;
+        Some(history.observe(half, (start, end), routes, paced_bps).answer())
+    }
+
     /// Lets time pass until `end`, that instant included.
     pub fn run_until(&mut self, end: Nanos) {
+        while !self.run_some(end, u64::MAX) {}
+    }
+
+    /// The same, but for at most so many events: whoever runs it can stop in between. Gives whether
+    /// `end` is reached.
+    pub fn run_some(&mut self, end: Nanos, events: u64) -> bool {
+        let last = self.events_seen.saturating_add(events);
         while let Some((at, actor)) = self.agenda.first()
             && at <= end
         {
+            if self.events_seen >= last {
+                return false;
+            }
             debug_assert!(at >= self.now, "time runs backwards");
             self.now = at;
             self.events_seen += 1;
             self.wake(actor);
         }
         self.now = self.now.max(end);
+        true
     }
 
     /// What the simulation has come to.
@@ -264,6 +298,9 @@ impl<E: Endpoint> Simulation<E> {
     fn drain_link(&mut self, link: usize) {
         let now = self.now;
         while let Some((_, packet)) = self.links[link].path.pop(now) {
+            if let Some(history) = self.truth.as_mut().and_then(|truth| truth.history.as_mut()) {
+                history.note_passage(link, packet.flow as usize, now, packet.wire_bytes);
+            }
             self.forward(packet);
         }
         self.settle_link(link);
@@ -308,7 +345,7 @@ impl<E: Endpoint> Simulation<E> {
                 Action::Mark | Action::Hold => {}
             }
             if let Some(truth) = &mut self.truth {
-                truth.note_event(name, &event, flows);
+                truth.note_event(link, name, &event, flows);
             }
         }
     }
@@ -371,9 +408,9 @@ impl<E: Endpoint> Simulation<E> {
     /// Notes what waits in all queues.
     fn sample(&mut self, actor: usize) {
         let Some(truth) = &mut self.truth else { return };
-        for link in &mut self.links {
+        for (number, link) in self.links.iter_mut().enumerate() {
             for (element, backlog) in link.path.backlogs(self.now) {
-                truth.note_queue(self.now, &link.name, element, backlog);
+                truth.note_queue(self.now, (number, &link.name), element, backlog);
             }
         }
         let next = self.now + truth.sample;

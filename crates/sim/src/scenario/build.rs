@@ -41,7 +41,7 @@ impl Scenario {
 
     /// Builds the simulation with endpoints that `make` makes of their settings.
     pub fn build_with<E: Endpoint>(&self, mut make: impl FnMut(EndpointSettings) -> E) -> Built<E> {
-        let mut simulation = Simulation::new(self.overhead_bytes);
+        let mut simulation = Simulation::new(self.overhead_bytes.0);
         let links = self.add_links(&mut simulation);
         let hosts = self.addresses();
         for (number, (flow, start)) in self.flows().into_iter().enumerate() {
@@ -104,7 +104,8 @@ impl Scenario {
     pub fn addresses(&self) -> BTreeMap<String, [u8; 16]> {
         let address = |(i, (name, host)): (usize, (&String, &Host))| {
             let default = Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 0, 0, 1)) + i as u32);
-            let octets = match host.address.unwrap_or(IpAddr::V4(default)) {
+            let octets = match host.address.as_ref().map_or(IpAddr::V4(default), |ip| *ip.get_ref())
+            {
                 IpAddr::V4(ip) => ip.to_ipv6_mapped().octets(),
                 IpAddr::V6(ip) => ip.octets(),
             };
@@ -129,7 +130,7 @@ impl Scenario {
                 until: udp.stop_s.map_or(Nanos::MAX, |stop| stop.0),
                 jitter: udp.jitter_ms.0,
                 random: stream(1),
-                wire_bytes: udp.wire_bytes.0 as u32,
+                wire_bytes: udp.wire_bytes.get_ref().0 as u32,
                 route,
                 addresses: Addresses {
                     src: wire::Endpoint { addr: hosts[udp.from.get_ref()], port },

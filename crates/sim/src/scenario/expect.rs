@@ -3,6 +3,7 @@
 use crate::parameter::Seconds;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
+use tcpwhy_core::limit::{Cause, Limitation};
 
 /// What truly limits a half of a flow during a span of time.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -31,42 +32,6 @@ pub struct Expect {
     pub accept: Vec<String>,
 }
 
-/// Every value of `limitation`.
-pub const LIMITATIONS: &[&str] = &[
-    "application",
-    "receiver_window",
-    "sender_window",
-    "unshared_bottleneck",
-    "shared_bottleneck",
-    "policer",
-    "random_loss",
-    "transport",
-    "mixed",
-];
-
-/// Every value of `cause`.
-pub const CAUSES: &[&str] = &[
-    "application/idle",
-    "application/paced",
-    "application/small_writes",
-    "receiver_window/buffer",
-    "receiver_window/slow_reader",
-    "receiver_window/no_window_scaling",
-    "sender_window/send_buffer",
-    "sender_window/cwnd_clamp",
-    "sender_window/undetermined",
-    "unshared_bottleneck/queue",
-    "unshared_bottleneck/loss",
-    "shared_bottleneck/loss",
-    "shared_bottleneck/queue",
-    "shared_bottleneck/ecn",
-    "policer",
-    "random_loss",
-    "transport/slow_start",
-    "transport/congestion_avoidance",
-    "transport/recovery",
-];
-
 impl Expect {
     /// Whether the cause belongs to the limitation.
     pub fn is_consistent(&self) -> bool {
@@ -84,15 +49,15 @@ fn one_of<E: Error>(word: String, words: &[&str]) -> Result<String, E> {
 }
 
 fn limitation<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    one_of(String::deserialize(deserializer)?, LIMITATIONS)
+    one_of(String::deserialize(deserializer)?, Limitation::WORDS)
 }
 
 fn cause<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    one_of(String::deserialize(deserializer)?, CAUSES).map(Some)
+    one_of(String::deserialize(deserializer)?, Cause::WORDS).map(Some)
 }
 
 fn either<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    let words: Vec<&str> = CAUSES.iter().chain(LIMITATIONS).copied().collect();
+    let words: Vec<&str> = Cause::WORDS.iter().chain(Limitation::WORDS).copied().collect();
     let list = Vec::<String>::deserialize(deserializer)?;
     list.into_iter().map(|word| one_of(word, &words)).collect()
 }

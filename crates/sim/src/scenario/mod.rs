@@ -2,6 +2,7 @@
 //! file. The simulator runs it, and so does the kernel lab.
 
 mod build;
+mod check;
 mod error;
 mod expect;
 mod tcp;
@@ -9,18 +10,17 @@ mod tcp;
 pub use build::Built;
 pub use build::{EndpointSettings, STREAMS_PER_LINK, UDP_PORT};
 pub use error::ScenarioError;
-pub use expect::{CAUSES, Expect, LIMITATIONS};
+pub use expect::Expect;
 pub use tcp::{Nagle, Profile, Recovery, TcpSettings};
 
 use crate::link::Elements;
-use crate::parameter::{Count, Milliseconds, Probability, Seconds};
+use crate::parameter::{Count, Milliseconds, Overhead, Probability, Seconds};
 use crate::source::Workloads;
 use crate::source::reader::Readers;
 use crate::source::udp::UdpSources;
 use serde::Deserialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::ops::Range;
 use toml::Spanned;
 
 /// A scenario file.
@@ -39,7 +39,7 @@ pub struct Scenario {
     pub duration_s: Seconds,
     /// What links count of each packet besides IP: 14 bytes of Ethernet by default.
     #[serde(default = "ethernet")]
-    pub overhead_bytes: u32,
+    pub overhead_bytes: Overhead,
     /// The hosts by name.
     pub hosts: BTreeMap<String, Host>,
     /// The links by name.
@@ -63,7 +63,7 @@ pub struct Scenario {
 pub struct Host {
     /// Its address; 10.0.0.1 and so on by default, in the order of the names.
     #[serde(default)]
-    pub address: Option<IpAddr>,
+    pub address: Option<Spanned<IpAddr>>,
     /// Segmentation offload: captures at this host show super-segments that it sends.
     #[serde(default)]
     pub tso: bool,
@@ -115,7 +115,7 @@ pub struct FlowSettings {
     pub peer_tcp: TcpSettings,
     /// How many such flows.
     #[serde(default = "one_count")]
-    pub count: Count,
+    pub count: Spanned<Count>,
     /// How much later each of them starts than the one before.
     #[serde(default)]
     pub stagger_s: Seconds,
@@ -143,7 +143,7 @@ pub struct UdpSettings {
     /// The links from the one to the other.
     pub path: Vec<Spanned<String>>,
     /// Length of its packets as links count it.
-    pub wire_bytes: Count,
+    pub wire_bytes: Spanned<Count>,
     /// When its packets leave.
     pub source: UdpSources,
     /// When it starts.
@@ -217,90 +217,11 @@ impl Scenario {
     }
 
     /// The flows with repeated ones counted out, each with its start.
-    pub fn flows(&self) -> Vec<(&FlowSettings, Seconds)> {
-        let each = |flow| (0..flow_count(flow)).map(move |i| (flow, start_of(flow, i)));
+    pub fn flows<'a>(&'a self) -> Vec<(&'a FlowSettings, Seconds)> {
+        let each = |flow: &'a FlowSettings| {
+            (0..flow.count.get_ref().0).map(move |i| (flow, start_of(flow, i)))
+        };
         self.flows.iter().flat_map(each).collect()
-    }
-
-    /// What the types cannot hold: that every name is defined.
-    fn check(&self) -> Result<(), Flaw> {
-        for (i, flow) in self.flows.iter().enumerate() {
-            self.check_route(&format!("flows[{i}]"), &flow.from, &flow.to, &flow.path)?;
-        }
-        for (i, udp) in self.udp.iter().enumerate() {
-            self.check_route(&format!("udp[{i}]"), &udp.from, &udp.to, &udp.path)?;
-        }
-        self.check_taps()?;
-        for (name, link) in &self.links {
-            for (direction, list) in
-                [("forward", Some(&link.forward)), ("backward", link.backward.as_ref())]
-            {
-                if let Some(list) = list
-                    && list.get_ref().is_empty()
-                {
-                    let message = "expected at least one element, such as { delay.delay_ms = 1 }";
-                    let key = format!("links.{name}.{direction}");
-                    return Err((list.span(), key, message.to_owned()));
-                }
-            }
-        }
-        let flows = self.flows().len();
-        for (i, expect) in self.expect.iter().enumerate() {
-            let (key, it) = (format!("expect[{i}]"), expect.get_ref());
-            if it.flow >= flows {
-                let message = format!("there are {flows} flows, numbered from 0");
-                return Err((expect.span(), format!("{key}.flow"), message));
-            }
-            if !it.is_consistent() {
-                let message = format!("expected a cause of `{}`", it.limitation);
-                return Err((expect.span(), format!("{key}.cause"), message));
-            }
-        }
-        Ok(())
-    }
-
-    fn check_taps(&self) -> Result<(), Flaw> {
-        let mut names = BTreeSet::new();
-        for (i, tap) in self.taps.iter().enumerate() {
-            let (key, span, tap) = (format!("taps[{i}]"), tap.span(), tap.get_ref());
-            match (&tap.host, &tap.behind) {
-                (Some(host), None) => self.check_host(&format!("{key}.host"), host)?,
-                (None, Some(link)) => self.check_link(&format!("{key}.behind"), link)?,
-                _ => return Err((span, key, "expected either `host` or `behind`".to_owned())),
-            }
-            if !names.insert(&tap.name) {
-                return Err((span, key, format!("a second tap with the name `{}`", tap.name)));
-            }
-        }
-        if self.taps.len() > TAPS_MAX {
-            let span = self.taps[TAPS_MAX].span();
-            return Err((span, "taps".to_owned(), format!("expected at most {TAPS_MAX} taps")));
-        }
-        Ok(())
-    }
-
-    fn check_route(
-        &self,
-        key: &str,
-        from: &Spanned<String>,
-        to: &Spanned<String>,
-        path: &[Spanned<String>],
-    ) -> Result<(), Flaw> {
-        self.check_host(&format!("{key}.from"), from)?;
-        self.check_host(&format!("{key}.to"), to)?;
-        if path.is_empty() || path.len() > LINKS_MAX {
-            let message = format!("expected 1 to {LINKS_MAX} names of links");
-            return Err((from.span(), format!("{key}.path"), message));
-        }
-        path.iter().try_for_each(|link| self.check_link(&format!("{key}.path"), link))
-    }
-
-    fn check_host(&self, key: &str, name: &Spanned<String>) -> Result<(), Flaw> {
-        check_name(key, name, self.hosts.keys(), "host")
-    }
-
-    fn check_link(&self, key: &str, name: &Spanned<String>) -> Result<(), Flaw> {
-        check_name(key, name, self.links.keys(), "link")
     }
 }
 
@@ -309,29 +230,8 @@ fn key_of(path: &serde_path_to_error::Path) -> String {
     path.to_string().replace(".$__serde_spanned_private_value", "")
 }
 
-/// Where in the file, which key, and what is wrong.
-type Flaw = (Range<usize>, String, String);
-
-fn check_name<'a>(
-    key: &str,
-    name: &Spanned<String>,
-    mut names: impl Iterator<Item = &'a String> + Clone,
-    kind: &str,
-) -> Result<(), Flaw> {
-    if names.clone().any(|known| known == name.get_ref()) {
-        return Ok(());
-    }
-    let list = names.by_ref().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    let message = format!("no {kind} `{}`, expected one of {list}", name.get_ref());
-    Err((name.span(), key.to_owned(), message))
-}
-
-fn flow_count(flow: &FlowSettings) -> u64 {
-    flow.count.0.min(FLOWS_MAX)
-}
-
 fn start_of(flow: &FlowSettings, i: u64) -> Seconds {
-    let stagger = tcpwhy_core::units::Nanos(flow.stagger_s.0.0 * i as i64);
+    let stagger = tcpwhy_core::units::Nanos(flow.stagger_s.0.0.saturating_mul(i as i64));
     Seconds(flow.start_s.0 + stagger)
 }
 
@@ -339,20 +239,13 @@ fn one() -> u64 {
     1
 }
 
-fn one_count() -> Count {
-    Count(1)
+fn one_count() -> Spanned<Count> {
+    Spanned::new(0..0, Count(1))
 }
 
-fn ethernet() -> u32 {
-    crate::tap::frame::ETHERNET_BYTES
+fn ethernet() -> Overhead {
+    Overhead(crate::tap::frame::ETHERNET_BYTES)
 }
-
-/// More links than any path needs; a packet counts them in a byte.
-const LINKS_MAX: usize = 64;
-/// One bit each.
-const TAPS_MAX: usize = 32;
-/// Flows of one entry.
-const FLOWS_MAX: u64 = 10_000;
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! Settings of TCP endpoints, as scenario files give them.
 
 use crate::cc::{self, Registration};
-use crate::parameter::{Count, Milliseconds, Rate};
+use crate::parameter::{Count, Interval, Milliseconds, Mss, Rate};
 use crate::tcp::Config;
 use crate::tcp::config::{self, Buffer, DelayedAck, Pacing, RenoRules, Variant};
 use serde::de::Error;
@@ -22,7 +22,7 @@ pub struct TcpSettings {
     /// By which rules recovery without SACK counts.
     pub reno_rules: Option<Rules>,
     /// MSS option, and the most payload of a segment without options.
-    pub mss: Option<u16>,
+    pub mss: Option<Mss>,
     /// Initial window (RFC 6928).
     pub initial_window_segs: Option<Count>,
     /// Initial slow start threshold.
@@ -38,11 +38,11 @@ pub struct TcpSettings {
     /// Explicit congestion notification (RFC 3168).
     pub ecn: Option<bool>,
     /// Retransmission timeout before the first measurement (RFC 6298).
-    pub rto_initial_ms: Option<Milliseconds>,
+    pub rto_initial_ms: Option<Interval>,
     /// Its lower bound.
     pub rto_min_ms: Option<Milliseconds>,
     /// Its upper bound, also above the lower one.
-    pub rto_max_ms: Option<Milliseconds>,
+    pub rto_max_ms: Option<Interval>,
     /// Its granularity: the G of RFC 6298.
     pub rto_granularity_ms: Option<Milliseconds>,
     /// It is rounded up to a multiple of this.
@@ -136,7 +136,7 @@ impl TcpSettings {
     }
 
     fn profile_config(&self) -> Config {
-        let mss = self.mss.unwrap_or(Config::default().mss);
+        let mss = self.mss.map_or(Config::default().mss, |mss| mss.0);
         let recovery = self.recovery.map_or(Variant::Rack, Recovery::variant);
         match self.profile {
             Some(Profile::Classic) => Config::classic(recovery, mss),

@@ -37,19 +37,19 @@ fn errors_name_file_line_key_and_allowed_values() {
         (
             "rate_bps = 1_000_000",
             "rate_bps = -3",
-            "s.toml:9: links.path.forward[0].rate.rate_bps: invalid value: floating point `-3.0`, \
+            "s.toml:9: links.path.forward[0].rate.rate_bps: invalid value: number `-3.0`, \
              expected a rate in bit/s from 1 to 1e12",
         ),
         (
             "rate.rate_bps",
             "rat.rate_bps",
-            "s.toml:9: links.path.forward[0]: unknown variant `rat`, expected one of `delay`, \
+            "s.toml:9: links.path.forward[0]: unknown name `rat`, expected one of `delay`, \
              `jitter`, `rate`, ",
         ),
         (
             "delay.delay_ms",
             "delay.delay_us",
-            "s.toml:9: links.path.forward[1].delay.delay_us: unknown field `delay_us`, \
+            "s.toml:9: links.path.forward[1].delay.delay_us: unknown key `delay_us`, \
              expected `delay_ms`",
         ),
         (
@@ -66,7 +66,7 @@ fn errors_name_file_line_key_and_allowed_values() {
         (
             "workload.bulk",
             "workload.bulky",
-            "s.toml:15: flows[0].workload: unknown variant `bulky`, expected one of \
+            "s.toml:15: flows[0].workload: unknown name `bulky`, expected one of \
              `bulk`, `fixed_size`",
         ),
         (
@@ -91,7 +91,7 @@ fn errors_name_file_line_key_and_allowed_values() {
              seconds from 0 to 3.2e7",
         ),
         ("title = \"one flow\"", "title = ", "s.toml:2: "),
-        ("title = \"one flow\"", "", "s.toml:1: missing field `title`"),
+        ("title = \"one flow\"", "", "s.toml:1: missing key `title`"),
     ];
     for (what, by, expected) in table {
         let text = SMALL.replace(what, by);

@@ -2,7 +2,7 @@
 
 use super::metronome::Metronome;
 use super::{Programs, Workload};
-use crate::parameter::{Count, Milliseconds};
+use crate::parameter::{Count, Interval};
 use crate::random::Random;
 use serde::Deserialize;
 use tcpwhy_core::units::Nanos;
@@ -14,7 +14,7 @@ pub struct Chunks {
     /// Bytes in a chunk.
     pub chunk_bytes: Count,
     /// Time from the start of a chunk to the start of the next.
-    pub interval_ms: Milliseconds,
+    pub interval_ms: Interval,
     /// How many chunks; without it there is no end.
     #[serde(default)]
     pub count: Option<Count>,

@@ -46,6 +46,17 @@ impl Metronome {
         Metronome { ticks_max: count.unwrap_or(u64::MAX), ..self }
     }
 
+    /// How many ticks there are up to `now`, that instant included.
+    fn due(&self, now: Nanos) -> u64 {
+        if now < self.start {
+            return self.ticks;
+        }
+        // Tick `n` comes at `n * interval / denominator`, rounded down.
+        let elapsed = now.since(self.start).0 as u128 + 1;
+        let before = (elapsed * self.denominator).div_ceil(self.interval);
+        u64::try_from(before).unwrap_or(u64::MAX).clamp(self.ticks, self.ticks_max)
+    }
+
     fn tick(&self) -> Nanos {
         self.start + Nanos((u128::from(self.ticks) * self.interval / self.denominator) as i64)
     }
@@ -54,10 +65,9 @@ impl Metronome {
 impl Application for Metronome {
     fn act(&mut self, now: Nanos, socket: &mut dyn Socket) {
         read_all(now, socket);
-        while self.ticks < self.ticks_max && self.tick() <= now {
-            self.pending += self.write_bytes;
-            self.ticks += 1;
-        }
+        let due = self.due(now);
+        self.pending += self.write_bytes.saturating_mul(due - self.ticks);
+        self.ticks = due;
         if self.pending > 0 {
             self.pending -= socket.write(now, self.pending);
         }

@@ -72,5 +72,14 @@ fn read_all(now: Nanos, socket: &mut dyn Socket) -> u64 {
     }
 }
 
+/// Fewer bytes at a time would take more than a million turns a second.
+pub(super) fn check_turns(bytes: u64, rate_bps: u64, key: &str) -> Result<(), String> {
+    let least = rate_bps.div_ceil(8_000_000);
+    if bytes < least {
+        return Err(format!("{key} is {bytes}: expected at least {least} at this rate_bps"));
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use super::{Application, Programs, Workload, Workloads};
 use crate::endpoint::Socket;
-use crate::parameter::Seconds;
+use crate::parameter::{Seconds, checked};
 use crate::random::Random;
 use serde::Deserialize;
 use tcpwhy_core::units::Nanos;
@@ -10,7 +10,7 @@ use tcpwhy_core::units::Nanos;
 /// Runs each workload for its time. What one left in the send buffer, the next one waits for, so
 /// the sender wants a finite send buffer. Workloads with two programs are not for this.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct Phases {
     /// The workloads in order.
     pub list: Vec<Phase>,
@@ -24,6 +24,22 @@ pub struct Phase {
     pub for_s: Seconds,
     /// What.
     pub workload: Workloads,
+}
+
+checked!(Phases);
+
+impl Phases {
+    fn check(&self) -> Result<(), String> {
+        if self.list.is_empty() {
+            return Err("list: expected at least one workload".to_owned());
+        }
+        let two = |phase: &Phase| matches!(phase.workload, Workloads::RequestResponse(_));
+        if self.list.iter().any(two) {
+            let message = "list: request_response has a program at both sides; expected another";
+            return Err(message.to_owned());
+        }
+        Ok(())
+    }
 }
 
 impl Workload for Phases {

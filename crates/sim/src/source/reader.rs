@@ -1,8 +1,8 @@
 //! Readers: how fast the receiving program empties its buffer.
 
-use super::{Application, read_all};
+use super::{Application, check_turns, read_all};
 use crate::endpoint::Socket;
-use crate::parameter::{Count, Rate, Seconds};
+use crate::parameter::{Count, Rate, Seconds, checked};
 use serde::Deserialize;
 use tcpwhy_core::units::Nanos;
 
@@ -25,7 +25,7 @@ pub struct Greedy {}
 
 /// Reads the same number of bytes at equal intervals.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct Slow {
     /// Payload bits per second.
     pub rate_bps: Rate,
@@ -39,10 +39,29 @@ pub struct Slow {
 
 /// Reads everything at once, except during pauses.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct Pausing {
     /// Begin and end of each pause, in order.
     pub pauses_s: Vec<(Seconds, Seconds)>,
+}
+
+checked!(Slow);
+checked!(Pausing);
+
+impl Slow {
+    fn check(&self) -> Result<(), String> {
+        check_turns(self.read_bytes.0, self.rate_bps.0, "read_bytes")
+    }
+}
+
+impl Pausing {
+    fn check(&self) -> Result<(), String> {
+        let times: Vec<Nanos> = self.pauses_s.iter().flat_map(|(a, b)| [a.0, b.0]).collect();
+        if times.is_sorted() {
+            return Ok(());
+        }
+        Err("pauses_s: expected begin and end of each pause, in the order of time".to_owned())
+    }
 }
 
 impl Readers {
@@ -96,6 +115,16 @@ struct SlowReader {
 }
 
 impl SlowReader {
+    /// How many reads there are up to `now`, that instant included.
+    fn due(&self, now: Nanos) -> u64 {
+        let Slow { rate_bps, read_bytes, from_s } = &self.settings;
+        // Read `n` comes at `n` times the bits of one over the rate, rounded down.
+        let elapsed = now.since(from_s.0).0 as u128 + 1;
+        let each = u128::from(read_bytes.0) * 8_000_000_000;
+        let before = (elapsed * u128::from(rate_bps.0)).div_ceil(each) - 1;
+        u64::try_from(before).unwrap_or(u64::MAX).max(self.reads)
+    }
+
     fn tick(&self) -> Nanos {
         let Slow { rate_bps, read_bytes, from_s } = &self.settings;
         let bits = u128::from(read_bytes.0) * u128::from(self.reads + 1) * 8_000_000_000;
@@ -111,8 +140,9 @@ impl Application for SlowReader {
             return;
         }
         let read_bytes = self.settings.read_bytes.0;
-        while self.tick() <= now {
-            self.reads += 1;
+        let due = self.due(now);
+        if due > self.reads {
+            self.reads = due;
             // A program that found nothing does not read twice as fast afterwards.
             self.owed = read_bytes;
         }

@@ -2,7 +2,7 @@
 
 use super::metronome::Metronome;
 use super::{Programs, Workload};
-use crate::parameter::{Count, Milliseconds};
+use crate::parameter::{Count, Interval};
 use crate::random::Random;
 use serde::Deserialize;
 use tcpwhy_core::units::Nanos;
@@ -14,7 +14,7 @@ pub struct SmallWrites {
     /// Bytes in one write.
     pub write_bytes: Count,
     /// Time between two writes.
-    pub interval_ms: Milliseconds,
+    pub interval_ms: Interval,
 }
 
 impl Workload for SmallWrites {

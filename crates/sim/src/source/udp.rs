@@ -1,6 +1,6 @@
 //! UDP sources: packets at times that nothing in the network changes.
 
-use crate::parameter::{Milliseconds, Positive};
+use crate::parameter::{Interval, Milliseconds, PacketRate, checked};
 use crate::random::Random;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -26,7 +26,7 @@ pub enum UdpSources {
 #[serde(deny_unknown_fields)]
 pub struct Constant {
     /// Packets per second.
-    pub rate_pps: Positive,
+    pub rate_pps: PacketRate,
 }
 
 /// A rate with pauses.
@@ -34,9 +34,9 @@ pub struct Constant {
 #[serde(deny_unknown_fields)]
 pub struct OnOff {
     /// Packets per second while on.
-    pub rate_pps: Positive,
+    pub rate_pps: PacketRate,
     /// How long it is on.
-    pub on_ms: Milliseconds,
+    pub on_ms: Interval,
     /// How long it is off.
     pub off_ms: Milliseconds,
 }
@@ -47,16 +47,31 @@ pub struct OnOff {
 /// Packet `k` leaves when the integral of `r` reaches `k`. To wait `1 / r(now)` between packets
 /// instead stalls where the sine is 0 and loses rate.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct Sine {
     /// Mean packets per second; the peak is twice that.
-    pub mean_pps: Positive,
+    pub mean_pps: PacketRate,
     /// The frequencies, at least one.
     #[serde(deserialize_with = "frequencies")]
     pub frequencies_hz: Vec<f64>,
     /// The phase of each in periods; 0 where it is not given.
     #[serde(default)]
     pub phases: Vec<f64>,
+}
+
+checked!(Sine);
+
+impl Sine {
+    fn check(&self) -> Result<(), String> {
+        let (phases, frequencies) = (self.phases.len(), self.frequencies_hz.len());
+        if phases > frequencies {
+            return Err(format!("{phases} phases for {frequencies} frequencies_hz: too many"));
+        }
+        if self.phases.iter().any(|phase| !(-1e3..=1e3).contains(phase)) {
+            return Err("phases: expected numbers of periods from -1000 to 1000".to_owned());
+        }
+        Ok(())
+    }
 }
 
 impl UdpSources {
@@ -173,11 +188,11 @@ const STEPS_MAX: u32 = 100;
 
 fn frequencies<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
     let list = Vec::<f64>::deserialize(deserializer)?;
-    let positive = list.iter().all(|f| f.is_finite() && *f > 0.0);
+    let positive = list.iter().all(|f| (1e-4..=1e4).contains(f));
     if positive && (1..=FREQUENCIES_MAX).contains(&list.len()) {
         return Ok(list);
     }
-    Err(D::Error::custom("expected one to eight frequencies above 0"))
+    Err(D::Error::custom("expected one to eight frequencies from 0.0001 to 10,000"))
 }
 
 const FREQUENCIES_MAX: usize = 8;

@@ -1,10 +1,10 @@
 //! What the other side answers: acknowledgements of this half's data, and its window.
 
 use super::{Around, FARTHEST, Half, raise};
-use crate::flow::capacity::Stream;
 use crate::flow::entry::Entry;
-use crate::flow::ledger::Acked;
-use crate::flow::signs::Signs;
+use crate::flow::loss::ledger::Acked;
+use crate::flow::path::capacity::Stream;
+use crate::flow::time::signs::Signs;
 use crate::units::{Nanos, Seq};
 use crate::wire::flags;
 
@@ -47,6 +47,9 @@ impl Half {
         }
         if acked.bytes > 0 {
             self.delivery.acked(entry.ts, acked.bytes, self.rtt.srtt);
+            if let Some(signs) = self.stretch.as_mut().and_then(|s| s.late().sums.signs.as_mut()) {
+                signs.advances += 1;
+            }
         }
         self.window(entry, ack, around);
         self.capacity_from_ack(entry, &acked, sack);
@@ -61,7 +64,7 @@ impl Half {
         let scale = if syn { Some(0) } else { self.window_scale };
         let rwnd = scale.map(|scale| u64::from(entry.window_raw) << scale);
         let closed = entry.window_raw == 0 && !syn;
-        if closed && !self.window_closed && ack >= self.ledger.una() {
+        if closed && !self.freedom.is_closed() && ack >= self.ledger.una() {
             self.totals.zero_window_events += 1;
             self.sign(around, |signs| signs.closures += 1);
         }
@@ -69,7 +72,7 @@ impl Half {
             self.sign(around, |signs| signs.ecn_echoes += 1);
         }
         if ack >= self.ledger.una() {
-            self.window_closed = closed;
+            self.freedom.set_closed(closed);
         }
         match rwnd {
             Some(rwnd) => raise(&mut self.totals.rwnd_max, rwnd),
@@ -84,8 +87,8 @@ impl Half {
         let due = if entry.has_timestamps() { known.unwrap_or(UNKNOWN_WAY) } else { tau };
         self.view.acknowledgement(entry, ack, rwnd, due);
         if ack >= self.ledger.una() {
-            self.edge = rwnd.map(|rwnd| ack + rwnd);
-            self.note_freedom(entry.ts + tau);
+            self.freedom.on_window(rwnd.map(|rwnd| ack + rwnd));
+            self.freedom.note(entry.ts + tau, self.flight());
         }
     }
 

@@ -1,10 +1,10 @@
 //! What a half says of the capacity of its path, and whether that is credible.
 
 use super::{Around, COLLECT_FROM, Half};
-use crate::flow::capacity::{Capacity, Stream};
-use crate::flow::delay::is_near_sender;
 use crate::flow::entry::Entry;
-use crate::flow::ledger::{Filed, Kind};
+use crate::flow::loss::ledger::{Filed, Kind};
+use crate::flow::path::capacity::{Capacity, Stream};
+use crate::flow::path::delay::is_near_sender;
 use crate::units::BitRate;
 
 impl Half {
@@ -42,6 +42,13 @@ impl Half {
         Some(self.capacity.get_or_insert_default().capacity(delivered))
     }
 
+    /// The same as [`Half::capacity`] from the estimates made so far.
+    pub fn capacity_so_far(&self, min_packets: u64) -> Option<Capacity> {
+        let collector = self.capacity.as_ref();
+        let collector = collector.filter(|_| self.totals.data_packets > min_packets)?;
+        Some(collector.known(self.delivery.most_bps))
+    }
+
     /// The same as far as it is credible: at a link that is full something queues now and then. A
     /// rate that is hardly above what was delivered, and never made a queue, is that of whoever
     /// paced or clocked the packets (ALGORITHMS 7.12), and so is one that hardly any gaps agree on.
@@ -50,8 +57,7 @@ impl Half {
         let lost = self.totals.retransmitted_bytes - self.totals.spurious_bytes;
         let lossy = lost as f64 >= LOSSY * self.totals.payload_bytes as f64;
         let queues_from = if lossy { QUEUES_WHEN_LOSSY } else { QUEUES_AT_LEAST };
-        let queues = self.queue_samples < FEWEST_SAMPLES
-            || f64::from(self.queue_raised) >= queues_from * f64::from(self.queue_samples);
+        let queues = self.queue.stands_now_and_then(queues_from);
         let span = self.totals.data_span();
         let goodput = BitRate::of(self.totals.unique_bytes, span).map(|rate| rate.0);
         let delivered = self.delivery.most_bps;
@@ -98,10 +104,8 @@ impl Half {
     }
 }
 
-/// Round-trip samples below which a queue may have been missed.
-const FEWEST_SAMPLES: u32 = 20;
-/// Share of them that a link raises when it is full now and then: BBR keeps it so for one round in
-/// eight.
+/// Share of the samples that a link raises when it is full now and then: BBR keeps it so for one
+/// round in eight.
 const QUEUES_AT_LEAST: f64 = 0.03;
 /// The same for a link that drops as well.
 const QUEUES_WHEN_LOSSY: f64 = 0.3;

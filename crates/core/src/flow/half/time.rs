@@ -1,34 +1,14 @@
 //! Whose time passes, and which periods that makes: what Isolate and the clocks are told.
 
 use super::Half;
-use crate::flow::clock::{Holder, Piece};
 use crate::flow::half::Around;
-use crate::flow::period::{Before, Step};
-use crate::flow::stretch::Now;
-use crate::flow::view::Known;
+use crate::flow::time::clock::{Holder, Piece};
+use crate::flow::time::period::Step;
+use crate::flow::time::stretch::Now;
+use crate::flow::time::view::Known;
 use crate::units::Nanos;
 
 impl Half {
-    /// Whether a segment had waited for an acknowledgement because it, or one before it, is small
-    /// (RFC 9293 section 3.7.4, Nagle): there was no more than it to send. Linux waits for the
-    /// small segment before (Minshall), others for all data; and a lone segment a round is no
-    /// window.
-    pub(super) fn was_nagled(&mut self, small: bool, start: u64, known: Option<Known>) -> bool {
-        let Some(known) = known else { return false };
-        let una_before = std::mem::replace(&mut self.una_before, known.una);
-        let next = self.ledger.next();
-        let released = |end: u64| una_before < end && known.una >= end;
-        let nagled = match small {
-            true => released(self.small_end) || known.una >= start,
-            false => known.una >= start && self.alone,
-        };
-        self.alone = known.una >= start;
-        if small {
-            self.small_end = next;
-        }
-        nagled
-    }
-
     /// Takes the time since the last send, and what Isolate made of it.
     /// `waited` is who held back a segment that waited for what it shows by its coming.
     pub(super) fn pass(&mut self, step: Step, ts: Nanos, waited: Option<Holder>, around: &Around) {
@@ -45,8 +25,8 @@ impl Half {
         // was nothing to write, or it would have been filled up: a writer that waits for room in
         // its buffer adds to a last segment without asking for any (`tcp_sendmsg_locked`).
         let woken = woken.filter(|_| waited.is_none() && around.plan.refined);
-        let woken = woken.map(|woken| woken && !self.nagled);
-        self.nagled = waited == Some(Holder::Dry);
+        let nagled = self.nagle.take_turn(waited == Some(Holder::Dry));
+        let woken = woken.map(|woken| woken && !nagled);
         let wait = woken.and_then(|woken| long_wait(pieces, woken, self.rtt.srtt?));
         let data_packets = self.totals.data_packets;
         let now = Now { ts, interval: around.plan.interval, data_packets };
@@ -77,25 +57,6 @@ impl Half {
         let cut = small && left.is_some_and(|left| left < u64::from(full + 1) * mss);
         if cut { (full + 1, false) } else { (full, small) }
     }
-
-    /// What the sender could have done before this segment, for Isolate.
-    #[inline(always)]
-    pub(super) fn before(&self, ts: Nanos) -> Before {
-        let idle = self.rtt.srtt.unwrap_or(Nanos::from_millis(100)).max(SHORTEST_IDLE);
-        Before { free: self.free.until(ts), drained: self.drained.until(ts), idle }
-    }
-
-    /// Notes from when on nothing has held the sender back: room in the window for a full segment
-    /// and no loss being repaired; and from when on it had nothing in flight besides. `at` is the
-    /// sender's time, as far as it can be told.
-    #[inline(always)]
-    pub(super) fn note_freedom(&mut self, at: Nanos) {
-        let next = self.ledger.next();
-        let room = self.edge.is_none_or(|edge| edge >= next + u64::from(self.mss.value()));
-        let free = room && !self.window_closed && self.ledger.recovery().is_none();
-        self.free.note(free, at);
-        self.drained.note(free && self.ledger.una() >= next, at);
-    }
 }
 
 /// The length of a wait behind an emptied queue, unless it is only one between super-segments that
@@ -113,8 +74,6 @@ fn long_wait(gap: &mut [Piece], woken: bool, srtt: Nanos) -> Option<(bool, u64)>
     Some((woken, gap_ns as u64))
 }
 
-/// Silence shorter than this is scheduling, whatever the round-trip time.
-const SHORTEST_IDLE: Nanos = Nanos(10_000_000);
 /// A shorter part of a round trip is spread by pacing: super-segments are a millisecond apart, or
 /// half of one (`tcp_tso_autosize`).
 const ROUND_PARTS: i64 = 16;

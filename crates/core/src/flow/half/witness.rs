@@ -1,13 +1,14 @@
 //! Signs for the diagnosis: queueing, rounds, how losses come about.
 
 use super::Half;
-use crate::flow::burst::Density;
 use crate::flow::entry::Entry;
-use crate::flow::ledger::{Filed, Kind};
-use crate::flow::losses::Shape;
-use crate::flow::policer::Policer;
-use crate::flow::signs::{is_queued, is_raised};
-use crate::flow::view::Known;
+use crate::flow::loss::burst::Density;
+use crate::flow::loss::history::Met;
+use crate::flow::loss::ledger::{Filed, Kind};
+use crate::flow::loss::losses::Shape;
+use crate::flow::loss::policer::Policer;
+use crate::flow::time::signs::{is_queued, is_raised};
+use crate::flow::time::view::Known;
 use crate::units::Nanos;
 use crate::wire::flags;
 
@@ -26,7 +27,10 @@ impl Half {
         let ended = known.and_then(|known| self.rounds.sent(entry.ts, known.una, next, repairing));
         let (floor, mss) = (self.rtt.min, self.mss.value());
         let newest = self.rtt_before(filed);
-        self.trace(entry, filed, start, flight_before);
+        if filed.loss_event || !self.losses.is_empty() {
+            let met = self.met(filed, start, flight_before);
+            self.losses.on_data(entry, filed, &met);
+        }
         self.emptied = small || entry.has(flags::PSH);
         let signs = self.stretch_mut().late().sums.signs_mut();
         signs.ce_marks += u32::from(entry.ecn() == CONGESTION_EXPERIENCED);
@@ -44,72 +48,36 @@ impl Half {
         }
     }
 
-    /// Keeps the curves of the policer test and the pattern of the losses, from the first one on.
-    pub(super) fn trace(&mut self, entry: &Entry, filed: &Filed, start: u64, flight: u16) {
-        if self.history.is_none() && !filed.loss_event {
-            return;
-        }
+    /// What a segment from `start` on met, for the history of losses.
+    fn met(&self, filed: &Filed, start: u64, flight: u16) -> Met {
         let lately = self.rtt_before(filed);
-        let queued = lately.zip(self.rtt.min).is_some_and(|(rtt, floor)| is_queued(rtt, floor));
-        let high = lately.zip(self.queue_mean).is_some_and(|(rtt, mean)| rtt > mean);
-        let repairing = self.ledger.recovery_point().is_some();
-        let history = match &mut self.history {
-            Some(history) => history,
-            None if filed.loss_event => self.history.insert(Box::default()),
-            None => return,
-        };
-        history.trace.sent(entry.ts, entry.payload_len);
-        let (new, mss) = (filed.kind == Kind::New, self.mss.value());
-        history.bursts.sent(entry.ts, entry.payload_len, mss, new);
-        if filed.loss_event {
-            let excess = lately.zip(self.rtt.min).map(|(rtt, floor)| rtt - floor);
-            history.bursts.lost(filed, excess);
-        }
-        if new {
-            let part = relative(mss as f32, self.flight_mean);
-            let parts = entry.payload_len.div_ceil(mss.max(1)).clamp(1, MOST_PARTS) as u16;
-            history.pattern.sent(start, flight, (parts, part), repairing);
-        }
-        if let Some(lost) = filed.lost_at {
-            history.trace.lost(lost, filed.seen_bytes, queued);
-            if queued {
-                history.pattern.interrupt();
-            } else if let Some(flight) = filed.lost_flight {
-                let before = relative(filed.lost_offset as f32, self.flight_mean);
-                let flight = flight.saturating_add(before);
-                history.pattern.lost(start, flight, (filed.loss_event, high), mss);
-            }
+        let excess = lately.zip(self.rtt.min).map(|(rtt, floor)| rtt - floor);
+        Met {
+            start,
+            flight,
+            mss: self.mss.value(),
+            repairing: self.ledger.recovery_point().is_some(),
+            excess,
+            queued: lately.zip(self.rtt.min).is_some_and(|(rtt, floor)| is_queued(rtt, floor)),
+            high: lately.is_some_and(|rtt| self.queue.is_high(rtt)),
         }
     }
 
-    /// Flight size against its mean over the last few hundred segments, in 256ths: what was in
-    /// flight when a segment was sent is compared with its own time, since flows change.
+    /// Flight size against its mean; 0 while it is unknown.
     pub(super) fn relative_flight(&mut self, known: Option<Known>) -> u16 {
         let Some(known) = known else { return 0 };
-        let flight = self.ledger.next().saturating_sub(known.una) as f32;
-        let sent = self.totals.data_packets;
-        let begun = sent >= FLIGHT_MEMORY;
-        let weight = if begun { 1.0 / FLIGHT_MEMORY as f32 } else { 1.0 / (sent + 1) as f32 };
-        self.flight_mean += (flight - self.flight_mean) * weight;
-        relative(flight, self.flight_mean)
+        let flight = self.ledger.next().saturating_sub(known.una);
+        self.losses.relative_flight(flight, self.totals.data_packets)
     }
 
     /// How the losses lie that no queue explains.
     pub fn loss_shape(&self) -> Option<Shape> {
-        self.history.as_ref()?.pattern.shape()
+        self.losses.shape()
     }
 
     /// Whether the losses meet the ends of dense bursts.
     pub fn density(&self) -> Option<Density> {
-        self.history.as_ref()?.bursts.density()
-    }
-
-    /// The lesser of the last two round-trip samples: one alone may be an accident.
-    pub(super) fn rtt_lately(&self) -> Option<Nanos> {
-        match self.rtt_newest {
-            [Some(a), Some(b)] => Some(a.min(b)),
-            [a, _] => a,
-        }
+        self.losses.density()
     }
 
     /// Round-trip time before what `filed` repairs was lost. What never came was missed a round
@@ -117,13 +85,13 @@ impl Half {
     fn rtt_before(&self, filed: &Filed) -> Option<Nanos> {
         let unseen = filed.lost_at.is_some() && filed.seen_bytes == 0;
         let at_gap = self.echoes.as_ref().filter(|_| unseen).and_then(|echoes| echoes.at_gap);
-        at_gap.or_else(|| self.rtt_lately())
+        at_gap.or_else(|| self.queue.lately())
     }
 
     /// The policer that the losses so far show.
     pub fn policer(&mut self) -> Option<Policer> {
         let rtt = self.rtt.srtt?;
-        self.history.as_mut()?.trace.verdict(rtt)
+        self.losses.policer(rtt)
     }
 
     /// A round-trip sample: the receiver's delay, and the sender's as known `now`. `queues` tells
@@ -164,7 +132,7 @@ impl Half {
     /// A segment came that leaves a gap behind it.
     #[cold]
     pub(super) fn note_gap(&mut self) {
-        let lately = self.rtt_lately();
+        let lately = self.queue.lately();
         if let Some(echoes) = &mut self.echoes {
             echoes.at_gap = lately;
         }
@@ -196,7 +164,7 @@ impl Half {
     /// slowly, as a queue does, but never below what waiting leaves: within a burst that is all.
     fn without_waiting(&self, rtt: Nanos, before: Option<Nanos>, waited: Nanos) -> Nanos {
         let least = rtt - waited;
-        if self.history.is_none() {
+        if self.losses.is_empty() {
             return least;
         }
         let Some(before) = before else { return if self.emptied { least } else { rtt } };
@@ -207,31 +175,17 @@ impl Half {
     }
 
     pub(super) fn queueing(&mut self, rtt: Nanos) {
-        self.rtt_newest = [Some(rtt), self.rtt_newest[0]];
         self.rounds.round_trip(rtt);
-        let mean = self.queue_mean.get_or_insert(rtt);
-        *mean = Nanos(mean.0 + (rtt.0 - mean.0) / 32);
         let floor = self.rtt.min.unwrap_or(rtt);
-        self.queue_samples += 1;
-        self.queue_raised += u32::from(is_raised(rtt, floor));
-        let lately = self.rtt_lately().unwrap_or(rtt);
-        self.history.iter_mut().for_each(|history| history.bursts.delayed(lately - floor));
+        self.queue.on_round_trip(rtt, is_raised(rtt, floor));
+        self.losses.on_round_trip(self.queue.lately().unwrap_or(rtt) - floor);
         if let Some(stretch) = &mut self.stretch {
             stretch.late().sums.signs_mut().round_trip(rtt, floor);
         }
     }
 }
 
-/// Bytes in 256ths of the mean flight.
-fn relative(bytes: f32, mean: f32) -> u16 {
-    (bytes * 256.0 / mean.max(1.0)) as u16
-}
-
-/// Segments of the largest super-packet (64 KiB of 1,448 bytes).
-const MOST_PARTS: u32 = 46;
 /// Samples over which the least echo rises to the others.
 const ECHO_RISE: i64 = 8;
-/// Segments over which flights are compared: a few rounds of most flows.
-const FLIGHT_MEMORY: u64 = 64;
 /// The ECN field of a packet that a queue marked (RFC 3168 section 5).
 const CONGESTION_EXPERIENCED: u8 = 3;

@@ -2,13 +2,13 @@
 //! however large the table is.
 
 use super::{Analyse, Table};
-use crate::flow::class::Class;
+use crate::flow::table::class::Class;
 use crate::units::Nanos;
 
-impl Table {
+impl<F> Table<F> {
     /// Puts one flow out: a closed one, else a half-open one, else a short one, else a long one;
     /// the first of the class, or of some first ones that which was silent longest.
-    pub(super) fn evict(&mut self, now: Nanos, analyse: &mut impl Analyse) {
+    pub(super) fn evict(&mut self, now: Nanos, analyse: &mut impl Analyse<Flow = F>) {
         let Some(class) = Class::ALL.into_iter().find(|&class| self.lists.len(class) > 0) else {
             return;
         };
@@ -42,7 +42,13 @@ impl Table {
         Some(found)
     }
 
-    fn put_out(&mut self, id: usize, class: Class, now: Nanos, analyse: &mut impl Analyse) {
+    fn put_out(
+        &mut self,
+        id: usize,
+        class: Class,
+        now: Nanos,
+        analyse: &mut impl Analyse<Flow = F>,
+    ) {
         let Table { slots, pool, .. } = self;
         if !analyse.evicted(class, now) && slots[id].flow.is_none() {
             let entries = pool.entries(&slots[id].log);

@@ -1,10 +1,10 @@
 //! Controlled delay (RFC 8289).
 
-use super::{Discipline, Fifo, Limit, Queue, mark_or_drop};
+use super::{Discipline, Fifo, Limit, Queue, Waiting, mark_or_drop};
 use crate::link::Body;
 use crate::link::event::{Action, Events};
 use crate::packet::Packet;
-use crate::parameter::{Count, Milliseconds};
+use crate::parameter::{Count, Interval, Milliseconds};
 use crate::random::Random;
 use serde::Deserialize;
 use tcpwhy_core::units::Nanos;
@@ -20,7 +20,7 @@ pub struct Codel {
     pub target_ms: Milliseconds,
     /// RFC 8289 section 4.3: "the estimator interval of 100 ms" by default, a worst-case RTT.
     #[serde(default = "interval")]
-    pub interval_ms: Milliseconds,
+    pub interval_ms: Interval,
     /// Marks ECN-capable packets instead of dropping them (section 5.4).
     #[serde(default)]
     pub ecn: bool,
@@ -37,7 +37,14 @@ impl Discipline for Codel {
         &["", "target_ms = 2\ninterval_ms = 20\necn = true\nlimit_packets = 50"];
 
     fn build<B: Body>(&self, _rate_bps: Option<u64>, _random: Random) -> Box<dyn Queue<B>> {
-        Box::new(State {
+        Box::new(self.state())
+    }
+}
+
+impl Codel {
+    /// A queue that is empty.
+    pub(super) fn state<B: Body>(&self) -> State<B> {
+        State {
             target: self.target_ms.0,
             law: ControlLaw { interval: self.interval_ms.0 },
             ecn: self.ecn,
@@ -49,7 +56,7 @@ impl Discipline for Codel {
             count: 0,
             last_count: 0,
             packet_bytes_max: 0,
-        })
+        }
     }
 }
 
@@ -68,12 +75,12 @@ impl ControlLaw {
 }
 
 /// The state variables of RFC 8289 section 5.3, under their names there.
-struct State<B> {
+pub(super) struct State<B> {
     target: Nanos,
     law: ControlLaw,
     ecn: bool,
     limit: Limit,
-    fifo: Fifo<B>,
+    pub(super) fifo: Fifo<B>,
     /// "Time when we'll declare we're above target (`None` if below)."
     first_above_time: Option<Nanos>,
     /// "Time to drop next packet."
@@ -183,8 +190,12 @@ impl<B: Body> Queue<B> for State<B> {
         if ok_to_drop { self.start_dropping(now, packet, events) } else { Some(packet) }
     }
 
-    fn waiting(&self) -> &Fifo<B> {
-        &self.fifo
+    fn waiting(&self) -> Waiting {
+        self.fifo.waiting()
+    }
+
+    fn packets_of(&self, flow: u32) -> usize {
+        self.fifo.packets_of(flow)
     }
 }
 
@@ -192,6 +203,6 @@ fn target() -> Milliseconds {
     Milliseconds(Nanos::from_millis(5))
 }
 
-fn interval() -> Milliseconds {
-    Milliseconds(Nanos::from_millis(100))
+fn interval() -> Interval {
+    Interval(Nanos::from_millis(100))
 }

@@ -1,6 +1,6 @@
 //! Drop-head.
 
-use super::{Discipline, Fifo, Limit, Queue};
+use super::{Discipline, Fifo, Limit, Queue, Waiting};
 use crate::link::Body;
 use crate::link::event::{Action, Events};
 use crate::packet::Packet;
@@ -54,7 +54,11 @@ impl<B: Body> Queue<B> for Head<B> {
         self.fifo.pop().map(|(_, packet)| packet)
     }
 
-    fn waiting(&self) -> &Fifo<B> {
-        &self.fifo
+    fn waiting(&self) -> Waiting {
+        self.fifo.waiting()
+    }
+
+    fn packets_of(&self, flow: u32) -> usize {
+        self.fifo.packets_of(flow)
     }
 }

@@ -19,8 +19,20 @@ pub trait Queue<B>: Send {
     /// The link is free and takes the next packet.
     fn dequeue(&mut self, now: Nanos, events: &mut Events) -> Option<Packet<B>>;
 
-    /// What waits.
-    fn waiting(&self) -> &Fifo<B>;
+    /// How much waits.
+    fn waiting(&self) -> Waiting;
+
+    /// How many packets of a flow wait.
+    fn packets_of(&self, flow: u32) -> usize;
+}
+
+/// How much waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// Packets.
+    pub packets: usize,
+    /// Their bytes.
+    pub bytes: u64,
 }
 
 /// The settings of a discipline, as scenario files give them.
@@ -38,6 +50,7 @@ registry! {
         "drop_tail", drop_tail::DropTail, "Drops the packet that finds the queue full.";
         "drop_head", drop_head::DropHead, "Drops the packet that waited longest when full.";
         "codel", codel::Codel, "Controlled delay: drops by sojourn time (RFC 8289).";
+        "fq_codel", fq_codel::FqCodel, "CoDel for each flow, served in turn (RFC 8290).";
         "pie", pie::Pie, "Drops at random to hold a reference delay (RFC 8033).";
         "red", red::Red, "Random early detection by mean queue length (Floyd, Jacobson 1993).";
         "ecn_threshold", ecn_threshold::EcnThreshold, "Marks above a queue length (RFC 8257).";
@@ -87,6 +100,11 @@ impl<B> Fifo<B> {
     /// How many bytes wait.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// How much waits.
+    pub fn waiting(&self) -> Waiting {
+        Waiting { packets: self.packets(), bytes: self.bytes }
     }
 
     /// How many packets of a flow wait.

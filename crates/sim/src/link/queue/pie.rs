@@ -1,10 +1,10 @@
 //! Proportional integral controller enhanced (RFC 8033).
 
-use super::{Discipline, Fifo, Limit, Queue};
+use super::{Discipline, Fifo, Limit, Queue, Waiting};
 use crate::link::Body;
 use crate::link::event::{Action, Events};
 use crate::packet::{Ecn, Packet};
-use crate::parameter::{Count, Milliseconds};
+use crate::parameter::{Count, Interval, Milliseconds};
 use crate::random::Random;
 use serde::Deserialize;
 use tcpwhy_core::units::Nanos;
@@ -19,8 +19,8 @@ pub struct Pie {
     #[serde(default = "fifteen_ms")]
     pub target_ms: Milliseconds,
     /// `T_UPDATE`, the time between two updates, section 4.2; 15 ms by default.
-    #[serde(default = "fifteen_ms")]
-    pub update_ms: Milliseconds,
+    #[serde(default = "update")]
+    pub update_ms: Interval,
     /// `MAX_BURST`, section 4.4: how long a burst may last before anything is dropped; 150 ms.
     #[serde(default = "burst")]
     pub burst_ms: Milliseconds,
@@ -69,7 +69,7 @@ impl Controller {
     pub fn new(settings: &Pie) -> Controller {
         Controller {
             qdelay_ref: settings.target_ms.0,
-            t_update: settings.update_ms.0.max(Nanos::MILLISECOND),
+            t_update: settings.update_ms.0,
             max_burst: settings.burst_ms.0,
             drop_prob: 0.0,
             qdelay_old: Nanos(0),
@@ -133,6 +133,11 @@ struct State<B> {
 impl<B> State<B> {
     /// Runs the updates that are due by `now`, each at its own time.
     fn update_until(&mut self, now: Nanos) {
+        // After so many updates of an empty queue nothing is left to decay.
+        let span = Nanos(self.controller.t_update.0.saturating_mul(SETTLED));
+        if self.fifo.packets() == 0 && now - span > self.next_update {
+            self.next_update = now - span;
+        }
         while self.next_update <= now {
             if self.fifo.packets() == 0 {
                 self.current_qdelay = Nanos(0);
@@ -201,9 +206,17 @@ impl<B: Body> Queue<B> for State<B> {
         Some(packet)
     }
 
-    fn waiting(&self) -> &Fifo<B> {
-        &self.fifo
+    fn waiting(&self) -> Waiting {
+        self.fifo.waiting()
     }
+
+    fn packets_of(&self, flow: u32) -> usize {
+        self.fifo.packets_of(flow)
+    }
+}
+
+fn update() -> Interval {
+    Interval(Nanos::from_millis(15))
 }
 
 fn fifteen_ms() -> Milliseconds {
@@ -226,3 +239,6 @@ const MARK_ECN_THRESHOLD: f64 = 0.1;
 const ACCU_PROB_LOW: f64 = 0.85;
 /// RFC 8033 section 5.4: certain drop from here on.
 const ACCU_PROB_HIGH: f64 = 8.5;
+
+/// 0.98 to this power is below the smallest number.
+const SETTLED: i64 = 40_000;

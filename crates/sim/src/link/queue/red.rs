@@ -1,10 +1,10 @@
 //! Random early detection.
 
-use super::{Discipline, Fifo, Limit, Queue, mark_or_drop};
+use super::{Discipline, Fifo, Limit, Queue, Waiting, mark_or_drop};
 use crate::link::Body;
 use crate::link::event::{Action, Events};
 use crate::packet::Packet;
-use crate::parameter::{Count, Positive, Probability};
+use crate::parameter::{Count, Positive, Probability, checked};
 use crate::random::Random;
 use serde::Deserialize;
 use tcpwhy_core::units::Nanos;
@@ -13,7 +13,7 @@ use tcpwhy_core::units::Nanos;
 /// Jacobson, "Random early detection gateways for congestion avoidance", IEEE/ACM ToN 1(4), 1993;
 /// `gentle` after Floyd's note of 2000). Lengths are in packets.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct Red {
     /// `min_th`: below this mean nothing is dropped.
     pub min_packets: Positive,
@@ -40,6 +40,18 @@ pub struct Red {
     /// Bytes that may wait.
     #[serde(default)]
     pub limit_bytes: Option<Count>,
+}
+
+checked!(Red);
+
+impl Red {
+    fn check(&self) -> Result<(), String> {
+        let (min, max) = (self.min_packets.0, self.max_packets.0);
+        if min >= max {
+            return Err(format!("min_packets is {min}: expected less than max_packets, {max}"));
+        }
+        Ok(())
+    }
 }
 
 impl Discipline for Red {
@@ -151,8 +163,12 @@ impl<B: Body> Queue<B> for State<B> {
         packet
     }
 
-    fn waiting(&self) -> &Fifo<B> {
-        &self.fifo
+    fn waiting(&self) -> Waiting {
+        self.fifo.waiting()
+    }
+
+    fn packets_of(&self, flow: u32) -> usize {
+        self.fifo.packets_of(flow)
     }
 }
 

@@ -1,0 +1,359 @@
+//! What happens to the segments of a flow, and to the flow at its end: facts, verdicts, rows.
+
+use crate::counter::{Counter, Counters};
+use crate::diagnosis::tally::Tally;
+use crate::flow::entry::Entry;
+use crate::flow::handshake::side;
+use crate::flow::path::capacity::Capacity;
+use crate::flow::table::Analyse;
+use crate::flow::table::class::Class;
+use crate::flow::time::period::{Period, PeriodKind};
+use crate::flow::time::stretch::Interval;
+use crate::flow::{Flow, Plan};
+use crate::judge::{Judge, Judged, Past};
+use crate::options::Options;
+use crate::record::{Ends, Rows, Table, Verdict};
+use crate::report;
+use crate::units::{Nanos, Seq};
+use crate::wire::FlowKey;
+use crate::wire::community::community_id;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::vec::Drain;
+
+/// What happens to the segments of a flow, and to the flow at its end.
+pub(crate) struct Analysis {
+    options: Options,
+    wanted: Wanted,
+    plan: Plan,
+    /// Why a half has no capacity that was too short for it: said of most halves.
+    too_short: String,
+    pub counters: Counters,
+    pub tunnels: HashMap<u16, Arc<str>>,
+    pub rows: Rows,
+    /// The verdict of a direction that sent no data: the same for all of them.
+    no_data: Option<Verdict>,
+    /// Frame number of the newest segment; entries keep the low half of theirs.
+    pub frame: u64,
+    /// A flow that ended, for the next one to use its memory.
+    spare: Option<Box<Followed>>,
+    allowance: Allowance,
+}
+
+/// A flow with what was found about it so far.
+pub(crate) struct Followed {
+    flow: Flow,
+    /// What each direction was limited by; made with its first interval.
+    tallies: [Option<Box<Tally>>; 2],
+    /// What the settled periods of each direction add up to; made with the first of them.
+    past: [Option<Box<Past>>; 2],
+}
+
+/// How many short flows of a full table may still have their rows in this second of packet time:
+/// a flood must not become a flood of rows.
+#[derive(Default)]
+struct Allowance {
+    since: Nanos,
+    taken: u32,
+}
+
+impl Allowance {
+    fn take(&mut self, now: Nanos) -> bool {
+        if now.since(self.since) >= Nanos::SECOND {
+            *self = Allowance { since: now, taken: 0 };
+        }
+        self.taken += 1;
+        self.taken <= EVICTED_ROWS_PER_SECOND
+    }
+}
+
+/// Tables that are wanted, looked up once.
+#[derive(Clone, Copy)]
+struct Wanted {
+    flows: bool,
+    intervals: bool,
+    periods: bool,
+    segments: bool,
+}
+
+impl Analyse for Analysis {
+    type Flow = Followed;
+
+    fn segment(
+        &mut self,
+        key: &FlowKey,
+        slot: &mut Option<Box<Followed>>,
+        entry: &Entry,
+        sack: &[(Seq, Seq)],
+    ) {
+        let behind = (self.frame as u32).wrapping_sub(entry.frame_low);
+        let frame = self.frame.saturating_sub(u64::from(behind));
+        if slot.as_ref().is_some_and(|known| known.flow.is_reopened_by(entry)) {
+            let ended = slot.take().expect("just seen");
+            self.end(ended);
+        }
+        let followed = match slot {
+            Some(followed) => followed,
+            None => slot.insert(self.begin(key, frame, entry)),
+        };
+        let flow = &mut followed.flow;
+        if self.wanted.segments {
+            self.segment_with_row(flow, frame, entry, sack);
+        } else {
+            let filed = flow.segment(frame, entry, sack, self.plan);
+            self.counters.add(Counter::DuplicateFrames, u64::from(filed.duplicate));
+        }
+        let side = side(entry);
+        if flow.halves[side].stretch.as_ref().is_some_and(|s| s.has_ended_some()) {
+            self.judge_stretches(followed, side);
+        }
+    }
+
+    fn end(&mut self, mut followed: Box<Followed>) {
+        let flow = &mut followed.flow;
+        flow.finish(self.plan.interval);
+        self.counters.count(Counter::Flows);
+        let flow_id = self.flow_id(flow);
+        let chosen = self.is_chosen(flow, flow_id);
+        let mut judged = false;
+        // Two rows and one hash, which is the largest part of a short flow's end.
+        let community_id = if chosen { community_id(&flow.key) } else { String::new() };
+        for side in 0..2 {
+            judged |= self.end_half(&mut followed, flow_id, side, chosen.then_some(&community_id));
+        }
+        self.counters.add(Counter::FlowsWithVerdict, u64::from(judged));
+        self.spare = Some(followed);
+    }
+
+    fn closed(&mut self, followed: &mut Followed) {
+        followed.flow.shrink();
+    }
+
+    fn evicted(&mut self, class: Class, now: Nanos) -> bool {
+        self.counters.count(Counter::TableEvictions);
+        self.counters.count(match class {
+            Class::Closed => Counter::EvictedClosed,
+            Class::HalfOpen => Counter::EvictedHalfOpen,
+            Class::Short => Counter::EvictedShort,
+            Class::Long => Counter::EvictedLong,
+        });
+        match class {
+            Class::HalfOpen => false,
+            Class::Closed | Class::Short => self.allowance.take(now),
+            Class::Long => true,
+        }
+    }
+
+    fn forgotten(&mut self, segments: u64, payload_bytes: u64) {
+        self.counters.count(Counter::Flows);
+        self.counters.count(Counter::FlowsForgotten);
+        self.counters.add(Counter::PacketsForgotten, segments);
+        self.counters.add(Counter::PayloadBytes, payload_bytes);
+        self.counters.add(Counter::BytesForgotten, payload_bytes);
+    }
+}
+
+impl Analysis {
+    /// For a run with these options.
+    pub fn new(options: Options) -> Analysis {
+        let wants = |table| options.tables.contains(&table);
+        Analysis {
+            wanted: Wanted {
+                flows: wants(Table::Flows),
+                intervals: wants(Table::Intervals),
+                periods: wants(Table::Periods),
+                segments: wants(Table::Segments),
+            },
+            plan: Plan { interval: options.interval, refined: options.refined },
+            too_short: format!("no capacity, {} data packets or fewer", options.min_packets),
+            options,
+            counters: Counters::default(),
+            tunnels: HashMap::new(),
+            rows: Rows::default(),
+            no_data: None,
+            frame: 0,
+            spare: None,
+            allowance: Allowance::default(),
+        }
+    }
+
+    /// The state of a flow that begins with `entry`.
+    #[cold]
+    fn begin(&mut self, key: &FlowKey, frame: u64, entry: &Entry) -> Box<Followed> {
+        let Some(mut spare) = self.spare.take() else {
+            let flow = Flow::new(*key, frame, entry);
+            return Box::new(Followed { flow, tallies: [None, None], past: [None, None] });
+        };
+        spare.flow.renew(*key, frame, entry);
+        (spare.tallies, spare.past) = ([None, None], [None, None]);
+        spare
+    }
+
+    fn flow_id(&self, flow: &Flow) -> u64 {
+        flow.id(self.tunnels.get(&flow.key.tunnel).map(|name| &**name))
+    }
+
+    fn is_chosen(&self, flow: &Flow, flow_id: u64) -> bool {
+        let choice = self.options.flow.as_ref();
+        choice.is_none_or(|choice| choice.is(flow_id, || community_id(&flow.key)))
+    }
+
+    /// Judges a half and puts its rows out, if it is `chosen`, with that Community ID; whether it
+    /// has a verdict.
+    fn end_half(
+        &mut self,
+        followed: &mut Followed,
+        flow_id: u64,
+        side: usize,
+        chosen: Option<&String>,
+    ) -> bool {
+        if followed.flow.halves[side].totals.packets == 0 {
+            return false;
+        }
+        self.judge_stretches(followed, side);
+        let ends = report::ends(&followed.flow, flow_id, side);
+        let pprate = followed.flow.halves[side].capacity(self.options.min_packets);
+        let mut judge = judge_of(followed, side, ends, pprate, (&self.options, &self.too_short));
+        let rows = chosen.is_some() && self.wanted.flows;
+        let silent = judge.half.stretch.is_none() && !self.options.compat_seed;
+        let verdicts = match &self.no_data {
+            Some(verdict) if silent => Judged::of_silence(rows.then(|| verdict.clone())),
+            _ => judge.whole(rows, chosen.is_some() && self.wanted.periods),
+        };
+        if silent && self.no_data.is_none() {
+            self.no_data.clone_from(&verdicts.whole);
+        }
+        let capacity = judge.capacity;
+        let flow = &followed.flow;
+        let half = &flow.halves[side];
+        let judged = verdicts.finding.is_some();
+        let bytes = half.totals.payload_bytes;
+        let count = |counters: &mut Counters, counter, yes, n| {
+            counters.add(counter, if yes { n } else { 0 });
+        };
+        count(&mut self.counters, Counter::HalvesWithData, bytes > 0, 1);
+        count(&mut self.counters, Counter::HalvesWithVerdict, judged, 1);
+        count(&mut self.counters, Counter::BytesWithVerdict, judged, bytes);
+        self.counters.add(Counter::PayloadBytes, bytes);
+        self.counters.add(Counter::OutstandingOverflow, half.overflow());
+        self.counters.add(Counter::UnansweredOverflow, half.unanswered());
+        self.counters.add(Counter::SegmentsOutOfWindow, half.totals.out_of_window);
+        self.counters.add(Counter::CaptureGaps, u64::from(half.totals.missed_bytes > 0));
+        if let Some(finding) = verdicts.finding {
+            self.counters.add(Counter::halves_of(finding.confidence), 1);
+            self.counters.add(Counter::bytes_of(finding.confidence), bytes);
+        }
+        for (period, verdict) in verdicts.periods {
+            self.rows.periods.push(report::period_row(ends, &period, verdict));
+        }
+        if let Some(whole) = verdicts.whole {
+            let tunnel = self.tunnels.get(&flow.key.tunnel).map(|name| name.to_string());
+            let (capacity, name) = (capacity.as_ref(), chosen.cloned().unwrap_or_default());
+            let row = report::flow_row(flow, ends, side, capacity, whole, name, tunnel);
+            self.rows.flows.push(row);
+        }
+        judged
+    }
+
+    /// Judges the intervals and periods that have ended, and reports them where they are wanted.
+    fn judge_stretches(&mut self, followed: &mut Followed, side: usize) {
+        let Some(stretch) = &mut followed.flow.halves[side].stretch else { return };
+        let crowded = stretch.crowded_periods();
+        let intervals = std::mem::take(&mut stretch.intervals);
+        if !intervals.is_empty() {
+            self.judge_intervals(followed, side, intervals);
+        }
+        if let Some((mut periods, settled)) = crowded {
+            self.settle_periods(followed, side, periods.drain(..settled));
+            if let Some(stretch) = &mut followed.flow.halves[side].stretch {
+                stretch.keep_periods(periods);
+            }
+        }
+    }
+
+    fn judge_intervals(&mut self, followed: &mut Followed, side: usize, intervals: Vec<Interval>) {
+        let flow = &followed.flow;
+        let flow_id = self.flow_id(flow);
+        let rows = self.wanted.intervals && self.is_chosen(flow, flow_id);
+        let ends = report::ends(flow, flow_id, side);
+        let pprate = followed.flow.halves[side].capacity(self.options.min_packets);
+        let mut judge = judge_of(followed, side, ends, pprate, (&self.options, &self.too_short));
+        for interval in intervals {
+            if let Some(verdict) = judge.interval(&interval, rows) {
+                let capacity = judge.capacity.as_ref();
+                self.rows.intervals.push(report::interval_row(ends, &interval, capacity, verdict));
+            }
+        }
+    }
+
+    /// Judges periods that leave before the flow ends. Most of them need no judgement: only bulk
+    /// transfers do, and rows.
+    fn settle_periods(&mut self, followed: &mut Followed, side: usize, periods: Drain<Period>) {
+        self.counters.add(Counter::PeriodsSettled, periods.len() as u64);
+        let bulk = periods.as_slice().iter().any(|period| period.kind == PeriodKind::Btp);
+        if !self.wanted.periods && !bulk {
+            let past = followed.past[side].get_or_insert_default();
+            for period in periods {
+                past.add(&period, Past::answer_without_scores(period.kind));
+            }
+            return;
+        }
+        let flow_id = self.flow_id(&followed.flow);
+        let rows = self.wanted.periods && self.is_chosen(&followed.flow, flow_id);
+        let ends = report::ends(&followed.flow, flow_id, side);
+        let so_far = followed.flow.halves[side].capacity_so_far(self.options.min_packets);
+        let mut judge = judge_of(followed, side, ends, so_far, (&self.options, &self.too_short));
+        for period in periods {
+            if let Some((period, verdict)) = judge.settled(period, rows) {
+                self.rows.periods.push(report::period_row(ends, &period, verdict));
+            }
+        }
+    }
+
+    /// Files a segment, and reports it. Apart from the path without rows, which needs little of
+    /// what filing tells.
+    #[inline(never)]
+    fn segment_with_row(
+        &mut self,
+        flow: &mut Flow,
+        frame: u64,
+        entry: &Entry,
+        sack: &[(Seq, Seq)],
+    ) {
+        let side = side(entry);
+        let before = flow.halves[1 - side].rtt;
+        let filed = flow.segment(frame, entry, sack, self.plan);
+        self.counters.add(Counter::DuplicateFrames, u64::from(filed.duplicate));
+        if self.options.frame.is_some_and(|wanted| wanted != frame) {
+            return;
+        }
+        let flow_id = self.flow_id(flow);
+        if self.is_chosen(flow, flow_id) {
+            let ends = report::ends(flow, flow_id, side);
+            let rtt = flow.halves[1 - side].rtt.newest(&before);
+            let row = report::segment_row(flow, ends, frame, (entry, sack), &filed, rtt);
+            self.rows.segments.push(row);
+        }
+    }
+}
+
+/// What is to judge the half of `side` with this capacity, by the options and what is said of a
+/// half too short for one.
+fn judge_of<'a>(
+    followed: &'a mut Followed,
+    side: usize,
+    ends: Ends,
+    pprate: Option<Capacity>,
+    (options, too_short): (&'a Options, &'a str),
+) -> Judge<'a> {
+    let Followed { flow, tallies, past } = followed;
+    let position = flow.position(side);
+    let sack_agreed = flow.handshake.sack_agreed();
+    let half = &mut flow.halves[side];
+    let capacity = pprate.map(|capacity| half.credible(capacity));
+    let (tally, past) = (&mut tallies[side], &mut past[side]);
+    Judge { half, tally, past, ends, position, sack_agreed, pprate, capacity, options, too_short }
+}
+
+/// Short flows of a full table that have their rows, per second: some ten milliseconds of work.
+const EVICTED_ROWS_PER_SECOND: u32 = 2048;

@@ -1,0 +1,242 @@
+//! A connection: both directions, and what only both together show.
+
+use crate::flow::entry::Entry;
+use crate::flow::half::{Around, Half, Plan, Sent};
+use crate::flow::handshake::{Handshake, side};
+use crate::flow::loss::duplicate::Recent;
+use crate::flow::loss::ledger::Acked;
+use crate::flow::path::delay::{self, Tau};
+use crate::units::{Nanos, Seq};
+use crate::wire::{FlowKey, flags};
+
+/// A connection as the capture shows it. Sides: 0 is the low endpoint of the key, 1 the high one.
+#[derive(Debug)]
+pub struct Flow {
+    /// The 4-tuple.
+    pub key: FlowKey,
+    /// Frame number of its first segment.
+    pub first_frame: u64,
+    /// Time of its first segment.
+    pub start: Nanos,
+    /// Time of its last segment.
+    pub end: Nanos,
+    /// Opening and closing.
+    pub handshake: Handshake,
+    /// What each side sent.
+    pub halves: [Half; 2],
+    /// Delay from the observer to each side and back.
+    pub taus: [Tau; 2],
+    first_seq: [Option<Seq>; 2],
+    recent: Recent,
+}
+
+/// What became of one segment.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Filed {
+    /// It was a copy from a mirror port and counts for nothing else.
+    pub duplicate: bool,
+    /// What its payload was.
+    pub sent: Option<Sent>,
+    /// What its acknowledgement did.
+    pub acked: Acked,
+    /// It was a keep-alive without payload.
+    pub keep_alive: bool,
+}
+
+impl Flow {
+    /// A flow that begins with `first`, of frame number `first_frame`.
+    pub fn new(key: FlowKey, first_frame: u64, first: &Entry) -> Flow {
+        Flow {
+            key,
+            first_frame,
+            start: first.ts,
+            end: first.ts,
+            handshake: Handshake::default(),
+            halves: Default::default(),
+            taus: Default::default(),
+            first_seq: [None; 2],
+            recent: Recent::default(),
+        }
+    }
+
+    /// Becomes a flow that begins with `first`, in the same memory.
+    pub fn renew(&mut self, key: FlowKey, first_frame: u64, first: &Entry) {
+        self.halves.iter_mut().for_each(Half::renew);
+        let halves = std::mem::take(&mut self.halves);
+        *self = Flow { halves, ..Flow::new(key, first_frame, first) };
+    }
+
+    /// Whether `entry` opens the next connection on the same 4-tuple.
+    #[inline]
+    pub fn is_reopened_by(&self, entry: &Entry) -> bool {
+        entry.has(flags::SYN) && self.handshake.is_reopened_by(entry, self.first_seq[side(entry)])
+    }
+
+    /// Takes the next segment. SACK blocks as sent.
+    #[inline(always)]
+    pub fn segment(&mut self, frame: u64, entry: &Entry, sack: &[(Seq, Seq)], plan: Plan) -> Filed {
+        let side = side(entry);
+        self.end = self.end.max(entry.ts);
+        let copy = self.recent.is_copy(entry)
+            || (entry.payload_len > 0 && self.halves[side].is_copy(entry))
+            || (entry.has(flags::SYN) && self.handshake.is_copy(entry));
+        if copy {
+            self.halves[side].totals.duplicate_frames += 1;
+            return Filed { duplicate: true, ..Filed::default() };
+        }
+        self.first_seq[side].get_or_insert(entry.seq);
+        let wire_bytes = u64::from(entry.wire_len());
+        let half = &mut self.halves[side];
+        half.totals.packets += 1;
+        half.totals.wire_bytes += wire_bytes;
+        half.seed.segment(entry.seq, wire_bytes);
+        if entry.has(flags::SYN | flags::FIN | flags::RST) || !self.handshake.is_settled() {
+            self.open(entry, side);
+        }
+        self.timestamps(entry, side, plan);
+        let acked = self.acknowledge(entry, sack, side, plan);
+        let (taus, flow_start) = (&self.taus, self.start);
+        let around = Around { sender: &taus[side], receiver: &taus[1 - side], flow_start, plan };
+        let half = &mut self.halves[side];
+        let keep_alive = half.is_keep_alive(entry);
+        half.totals.keep_alives += u64::from(keep_alive);
+        let sent = match entry.payload_len {
+            0 => None,
+            _ => half.data(frame, entry, &around),
+        };
+        if entry.has(flags::FIN) {
+            half.fin(entry);
+        }
+        Filed { duplicate: false, sent, acked, keep_alive }
+    }
+
+    /// Opening and closing, and what the options say about both halves.
+    #[cold]
+    fn open(&mut self, entry: &Entry, side: usize) {
+        let was_complete = self.handshake.complete();
+        self.handshake.segment(entry);
+        if entry.has(flags::SYN) {
+            self.halves[side].start(entry.seq + 1);
+            let timestamps = entry.has_timestamps();
+            if entry.mss_option != 0 {
+                self.halves[1 - side].mss.offer(entry.mss_option, timestamps);
+            }
+            for receiver in 0..2 {
+                self.halves[1 - receiver].window_scale = self.handshake.window_scale(receiver);
+            }
+        }
+        if !was_complete && self.handshake.complete() {
+            let orig = self.handshake.orig.unwrap_or(0);
+            self.taus[orig].set_handshake(self.handshake.tau_orig());
+            self.taus[1 - orig].set_handshake(self.handshake.tau_resp());
+        }
+    }
+
+    #[inline(always)]
+    fn timestamps(&mut self, entry: &Entry, side: usize, plan: Plan) {
+        if entry.has_timestamps() && !entry.has(flags::SYN | flags::RST) {
+            self.taus[1 - side].passed_towards(entry.ts, entry.tsval);
+            let last = self.halves[side].totals.last_data;
+            let silent = last.map_or(Nanos::MAX, |last| entry.ts.since(last));
+            // An acknowledgement goes out at once; data may have had to be written first.
+            let waited = if entry.payload_len > 0 { silent } else { Nanos(0) };
+            self.halves[1 - side].answered(entry);
+            if !entry.has(flags::ACK) {
+                return;
+            }
+            let tau = self.taus[side].came_back(entry.ts, entry.tsecr, waited);
+            if entry.payload_len > 0
+                && plan.refined
+                && let Some(tau) = self.halves[side].echoed(entry, tau)
+                && let Some(receiver) = self.taus[1 - side].recent()
+            {
+                self.halves[side].echo(entry.ts, tau, tau + receiver);
+            }
+        }
+    }
+
+    /// The acknowledgement that `entry` carries, for the data of the other side.
+    #[inline(always)]
+    fn acknowledge(
+        &mut self,
+        entry: &Entry,
+        sack: &[(Seq, Seq)],
+        side: usize,
+        plan: Plan,
+    ) -> Acked {
+        if !entry.has(flags::ACK) || entry.has(flags::RST) {
+            return Acked::default();
+        }
+        let (taus, flow_start) = (&self.taus, self.start);
+        let around = Around { sender: &taus[1 - side], receiver: &taus[side], flow_start, plan };
+        let half = &mut self.halves[1 - side];
+        half.start(entry.ack);
+        let mut wide = [(0, 0); 4];
+        let blocks = if sack.is_empty() { &[] } else { half.widen(sack, &mut wide) };
+        let acked = half.ack(entry, blocks, &around);
+        if let Some(tau) = acked.sample {
+            self.taus[side].sample(entry.ts, tau);
+            if let Some(sender) = self.taus[1 - side].recent() {
+                let receiver = self.taus[side].least().unwrap_or(tau);
+                let sender_least = self.taus[1 - side].least().unwrap_or(sender);
+                // A lone segment's acknowledgement may have waited for the delayed-ACK timer,
+                // unless the next segment had arrived too by then.
+                let prompt = acked.bytes >= 2 * u64::from(half.mss.value())
+                    || acked.next_sent.is_some_and(|sent| entry.ts.since(sent) >= receiver);
+                let farther = receiver.0 * 2 >= sender_least.0;
+                half.round_trip(entry.ts, tau + sender, farther && prompt && plan.refined);
+            }
+        }
+        acked
+    }
+
+    /// Where the observer stands for the half of `sender`: 0 at the sender, 1 at the receiver.
+    pub fn position(&self, sender: usize) -> Option<f64> {
+        delay::position(&self.taus[sender], &self.taus[1 - sender])
+    }
+
+    /// Round-trip time of the handshake.
+    pub fn handshake_rtt(&self) -> Option<Nanos> {
+        Some(self.taus[0].handshake()? + self.taus[1].handshake()?)
+    }
+
+    /// Gives back the room that is kept for more segments.
+    pub fn shrink(&mut self) {
+        self.halves.iter_mut().for_each(Half::shrink);
+    }
+
+    /// Ends both halves.
+    pub fn finish(&mut self, interval: Nanos) {
+        for half in &mut self.halves {
+            if let Some(end) = half.totals.last_data {
+                let data_packets = half.totals.data_packets;
+                if let Some(stretch) = &mut half.stretch {
+                    stretch.finish(end, interval, data_packets);
+                }
+            }
+        }
+    }
+
+    /// An identifier that every run over the same packets gives: a hash of the 4-tuple, the tunnel
+    /// and the time of the first segment. 63 bits, so that it fits a signed integer everywhere.
+    pub fn id(&self, tunnel: Option<&str>) -> u64 {
+        let mut hash = 0xcbf2_9ce4_8422_2325u64;
+        let mut mix = |word: u64| {
+            hash = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            hash ^= hash >> 29;
+        };
+        for endpoint in [&self.key.low, &self.key.high] {
+            for half in endpoint.addr.chunks_exact(8) {
+                mix(u64::from_be_bytes(half.try_into().expect("eight bytes")));
+            }
+            mix(u64::from(endpoint.port));
+        }
+        // By its name: the index of a tunnel depends on what came before it in the capture.
+        tunnel.iter().flat_map(|name| name.bytes()).for_each(|byte| mix(u64::from(byte)));
+        mix(self.start.0 as u64);
+        hash >> 1
+    }
+}
+
+#[cfg(test)]
+mod tests;

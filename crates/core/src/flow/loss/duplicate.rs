@@ -1,0 +1,97 @@
+//! Frames that a mirror port delivers twice.
+
+use crate::flow::entry::Entry;
+use crate::wire::flags;
+
+/// The last few frames of a flow, to recognise copies.
+#[derive(Clone, Debug, Default)]
+pub struct Recent {
+    /// Fingerprint, and time in us modulo 2^32.
+    seen: [(u32, u32); REMEMBERED],
+    at: u8,
+    copies: u32,
+}
+
+impl Recent {
+    /// Whether `entry` is a copy of a frame seen within the last millisecond. A host that sends
+    /// something again gives it a new IPv4 identification; where there is none, the same bytes with
+    /// the same timestamps within 100 us are a copy, and pure acknowledgements only once the flow
+    /// has shown copies of something else.
+    #[inline(always)]
+    pub fn is_copy(&mut self, entry: &Entry) -> bool {
+        let print = fingerprint(entry);
+        let within = if entry.ip_id != 0 || entry.has(flags::SYN) {
+            WITH_IDENTIFICATION
+        } else {
+            WITHOUT_IDENTIFICATION
+        };
+        let now_us = (entry.ts.0 / 1000) as u32;
+        let recent = |at_us: u32| now_us.wrapping_sub(at_us) < within;
+        // Time does not run backwards within a flow: mostly the newest one is too old already.
+        let newest = self.seen[usize::from(self.at).wrapping_sub(1) % REMEMBERED].1;
+        let found =
+            recent(newest) && self.seen.iter().any(|&(seen, at_us)| seen == print && recent(at_us));
+        let bare = entry.ip_id == 0 && entry.seq_len() == 0;
+        let copy = found && (!bare || self.copies >= 3);
+        if copy {
+            self.copies += 1;
+        } else {
+            self.seen[usize::from(self.at)] = (print, now_us);
+            self.at = (self.at + 1) % REMEMBERED as u8;
+        }
+        copy
+    }
+}
+
+/// All that a retransmission or another acknowledgement would change. Never 0.
+fn fingerprint(entry: &Entry) -> u32 {
+    let numbers = u64::from(entry.seq.0) << 32 | u64::from(entry.ack.0);
+    let times = u64::from(entry.tsval) << 32 | u64::from(entry.tsecr);
+    let rest = u64::from(entry.payload_len) << 32
+        | u64::from(entry.ip_id) << 16
+        | u64::from(entry.window_raw);
+    // Fibonacci hashing of each word: collisions need the same flow within a millisecond.
+    let mix = |word: u64| word.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let kind = u64::from(entry.flags()) << 1 | u64::from(entry.forward());
+    let early = mix(numbers).rotate_left(29) ^ times ^ kind;
+    // Only the high bits of the last product depend on all others.
+    (mix(mix(early).rotate_left(29) ^ rest) >> 32) as u32 | 1
+}
+
+/// Frames between a frame and its copy at most: a mirror port delivers them close together.
+const REMEMBERED: usize = 8;
+const WITH_IDENTIFICATION: u32 = 1000;
+const WITHOUT_IDENTIFICATION: u32 = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::{Nanos, Seq};
+
+    fn frame(us: i64, ip_id: u16, payload_len: u32) -> Entry {
+        let ts = Nanos::from_micros(1_000_000 + us);
+        Entry { ts, ip_id, payload_len, seq: Seq(1), ..Entry::default() }
+    }
+
+    #[test]
+    fn the_identification_tells_a_copy_from_a_retransmission() {
+        let mut recent = Recent::default();
+        assert!(!recent.is_copy(&frame(0, 7, 1448)));
+        assert!(recent.is_copy(&frame(30, 7, 1448)));
+        assert!(!recent.is_copy(&frame(60, 8, 1448)));
+        assert!(!recent.is_copy(&frame(2_000, 7, 1448)), "too late for a mirror");
+    }
+
+    #[test]
+    fn acknowledgements_without_identification_may_be_duplicates_for_real() {
+        let mut recent = Recent::default();
+        assert!(!recent.is_copy(&frame(0, 0, 0)));
+        assert!(!recent.is_copy(&frame(10, 0, 0)));
+        for i in 0..3 {
+            assert!(!recent.is_copy(&frame(100 + i, i as u16 + 1, 100)));
+            assert!(recent.is_copy(&frame(100 + i, i as u16 + 1, 100)));
+        }
+        assert!(!recent.is_copy(&frame(200, 0, 0)));
+        assert!(recent.is_copy(&frame(201, 0, 0)));
+    }
+}

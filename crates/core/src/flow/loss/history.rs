@@ -1,0 +1,125 @@
+//! What was sent and lost since the first loss, and the flights that it is compared with.
+
+use super::burst::{Bursts, Density};
+use super::ledger::{Codes, Filed, Kind};
+use super::losses::{Pattern, Shape};
+use super::policer::{Policer, Trace};
+use crate::flow::entry::Entry;
+use crate::units::Nanos;
+
+/// The losses of a direction.
+#[derive(Debug, Default)]
+pub struct LossHistory {
+    flight_mean: f32,
+    /// Made with the first loss.
+    since_first: Option<Box<SinceFirst>>,
+}
+
+#[derive(Debug, Default)]
+struct SinceFirst {
+    trace: Trace,
+    pattern: Pattern,
+    bursts: Bursts,
+}
+
+/// What a segment met.
+#[derive(Clone, Copy, Debug)]
+pub struct Met {
+    /// First byte.
+    pub start: u64,
+    /// Flight before it against the mean, by [`LossHistory::relative_flight`].
+    pub flight: u16,
+    /// Payload of a full segment.
+    pub mss: u32,
+    /// A loss is being repaired.
+    pub repairing: bool,
+    /// Round-trip time before it above the least one.
+    pub excess: Option<Nanos>,
+    /// That shows a queue.
+    pub queued: bool,
+    /// That time is above the mean.
+    pub high: bool,
+}
+
+impl LossHistory {
+    /// Whether nothing was lost so far.
+    pub fn is_empty(&self) -> bool {
+        self.since_first.is_none()
+    }
+
+    /// Flight size against its mean over the last few hundred segments, in 256ths: what was in
+    /// flight when a segment was sent is compared with its own time, since flows change. `sent`
+    /// counts the data packets before.
+    pub fn relative_flight(&mut self, flight: u64, sent: u64) -> u16 {
+        let flight = flight as f32;
+        let begun = sent >= FLIGHT_MEMORY;
+        let weight = if begun { 1.0 / FLIGHT_MEMORY as f32 } else { 1.0 / (sent + 1) as f32 };
+        self.flight_mean += (flight - self.flight_mean) * weight;
+        self.relative(flight)
+    }
+
+    /// Bytes in 256ths of the mean flight.
+    fn relative(&self, bytes: f32) -> u16 {
+        (bytes * 256.0 / self.flight_mean.max(1.0)) as u16
+    }
+
+    /// How densely was sent before a segment at `ts`.
+    #[inline]
+    pub fn codes(&self, ts: Nanos) -> Codes {
+        self.since_first.as_ref().map(|since| since.bursts.codes(ts)).unwrap_or_default()
+    }
+
+    /// Takes a data segment: what it lost, and what was sent. Needed from the first loss on.
+    pub fn on_data(&mut self, entry: &Entry, filed: &Filed, met: &Met) {
+        let part = self.relative(met.mss as f32);
+        let before = self.relative(filed.lost_offset as f32);
+        let since = self.since_first.get_or_insert_default();
+        since.trace.sent(entry.ts, entry.payload_len);
+        let new = filed.kind == Kind::New;
+        since.bursts.sent(entry.ts, entry.payload_len, met.mss, new);
+        if filed.loss_event {
+            since.bursts.lost(filed, met.excess);
+        }
+        if new {
+            let parts = entry.payload_len.div_ceil(met.mss.max(1)).clamp(1, MOST_PARTS) as u16;
+            since.pattern.sent(met.start, met.flight, (parts, part), met.repairing);
+        }
+        if let Some(lost) = filed.lost_at {
+            since.trace.lost(lost, filed.seen_bytes, met.queued);
+            if met.queued {
+                since.pattern.interrupt();
+            } else if let Some(flight) = filed.lost_flight {
+                let flight = flight.saturating_add(before);
+                since.pattern.lost(met.start, flight, (filed.loss_event, met.high), met.mss);
+            }
+        }
+    }
+
+    /// Takes a round-trip sample by how far it is above the least one.
+    #[inline]
+    pub fn on_round_trip(&mut self, excess: Nanos) {
+        if let Some(since) = &mut self.since_first {
+            since.bursts.delayed(excess);
+        }
+    }
+
+    /// How the losses lie that no queue explains.
+    pub fn shape(&self) -> Option<Shape> {
+        self.since_first.as_ref()?.pattern.shape()
+    }
+
+    /// Whether the losses meet the ends of dense bursts.
+    pub fn density(&self) -> Option<Density> {
+        self.since_first.as_ref()?.bursts.density()
+    }
+
+    /// The policer that the losses so far show.
+    pub fn policer(&mut self, rtt: Nanos) -> Option<Policer> {
+        self.since_first.as_mut()?.trace.verdict(rtt)
+    }
+}
+
+/// Segments of the largest super-packet (64 KiB of 1,448 bytes).
+const MOST_PARTS: u32 = 46;
+/// Segments over which flights are compared: a few rounds of most flows.
+const FLIGHT_MEMORY: u64 = 64;

@@ -1,0 +1,102 @@
+//! Why something was sent again, and what came late only.
+
+use super::kind::Kind;
+use super::{Ledger, Path, Recovery, Resent, Rule, Sent};
+use crate::flow::entry::Entry;
+use crate::units::Nanos;
+
+impl Ledger {
+    /// Whether a segment that fills a hole was merely late. The sender's timestamps decide: what
+    /// was sent before the segment that opened the hole carries no later timestamp than that.
+    pub(super) fn was_reordered(&self, opener: &Sent, entry: &Entry, path: &Path) -> Option<Rule> {
+        let late = entry.ts.since(opener.first);
+        let rtt = path.rtt.min.unwrap_or(Nanos::from_millis(4)).0;
+        if entry.ip_id != 0 && opener.ip_id != 0 {
+            let step = opener.ip_id.wrapping_sub(entry.ip_id);
+            // Identifications that count upwards, one a packet or so, tell the order of sending.
+            if (1..64).contains(&step) {
+                let soon = late < Nanos(rtt.max(MOST_REORDERING.0));
+                return soon.then_some(Rule::Identification);
+            }
+            if (1..64).contains(&step.wrapping_neg()) {
+                return None;
+            }
+        }
+        if entry.has_timestamps() {
+            // Within one tick of the clock only the delay can tell.
+            return match entry.tsval.wrapping_sub(opener.tsval) as i32 {
+                0 => (late < Nanos((rtt / 2).max(2_000_000))).then_some(Rule::Delay),
+                difference => (difference < 0).then_some(Rule::Timestamps),
+            };
+        }
+        let soon = late < Nanos((rtt / 4).max(1_000_000)) && self.duplicate_acks < 3;
+        soon.then_some(Rule::Delay)
+    }
+
+    /// Which mechanism sent `start` again, and what tells: a timer that expired for it, or else.
+    pub(super) fn repair(
+        &mut self,
+        start: u64,
+        previous: Option<Nanos>,
+        highest: bool,
+        entry: &Entry,
+        path: &Path,
+    ) -> (Kind, Rule) {
+        let sacked = self.sack_high > start;
+        let evidence = self.duplicate_acks >= 3 || sacked;
+        let idle = entry.ts.since(self.last_sent);
+        let waited = previous.map_or(idle, |last| entry.ts.since(last));
+        let stalled = entry.ts.since(self.last_progress);
+        let timer = Nanos(path.rtt.rto().0 * 8 / 10);
+        let in_recovery = self.recovery.filter(|recovery| start < recovery.point);
+        let srtt = path.rtt.srtt.unwrap_or(Nanos::from_millis(100));
+        let expired = waited >= timer && idle >= timer.min(stalled) && idle >= Nanos(timer.0 / 2);
+        let (kind, rule) = match in_recovery {
+            Some(Recovery { kind: Kind::Rto, .. }) if !expired => {
+                (Kind::Rto, Rule::TimeoutRecovery)
+            }
+            Some(Recovery { kind: Kind::Rto, .. }) => (Kind::Rto, Rule::Timer),
+            _ if evidence && !(expired && stalled >= timer) => {
+                (Kind::Fast, if sacked { Rule::SackAbove } else { Rule::DuplicateAcks })
+            }
+            _ if expired => (Kind::Rto, Rule::Timer),
+            _ if highest && waited.0 >= srtt.0 * 18 / 10 => (Kind::Tlp, Rule::Tail),
+            Some(Recovery { kind, .. }) => (kind, Rule::Recovery),
+            None if self.duplicate_acks > 0 => (Kind::Fast, Rule::FewDuplicateAcks),
+            None => (Kind::Retransmission, Rule::Unexplained),
+        };
+        if in_recovery.is_none() || rule == Rule::Timer {
+            self.recovery = Some(Recovery { kind, point: self.next });
+        }
+        (kind, rule)
+    }
+
+    pub(super) fn is_loss_event(&mut self, now: Nanos, path: &Path) -> bool {
+        let apart = path.rtt.srtt.unwrap_or(Nanos::from_millis(100));
+        let event = self.last_loss.is_none_or(|last| now.since(last) > apart);
+        self.last_loss = Some(now);
+        event
+    }
+
+    pub(super) fn resent(&mut self, start: u64, end: u64, entry: &Entry) {
+        if self.recent.len() >= MOST_RESENT {
+            let oldest = self.recent.pop_front();
+            self.unproven -= u32::from(oldest.is_some_and(|resent| !resent.acked));
+        }
+        self.unproven += 1;
+        self.recent.push_back(Resent {
+            start,
+            end,
+            ts: entry.ts,
+            tsval: entry.tsval,
+            has_timestamps: entry.has_timestamps(),
+            acked: false,
+            spurious: false,
+        });
+    }
+}
+
+/// Retransmissions remembered for the tests that need an acknowledgement.
+const MOST_RESENT: usize = 1024;
+/// Reordering beyond this is longer than any queue: the sender must have sent it again.
+const MOST_REORDERING: Nanos = Nanos(20_000_000);

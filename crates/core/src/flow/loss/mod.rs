@@ -1,0 +1,9 @@
+//! What happened to the bytes on their way, and how losses came about.
+
+pub mod burst;
+pub mod duplicate;
+pub mod history;
+pub mod ledger;
+pub mod losses;
+pub mod policer;
+pub mod seed;

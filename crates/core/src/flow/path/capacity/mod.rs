@@ -1,0 +1,227 @@
+//! Capacity of the path, from the gaps between packets (PPrate: En-Najjary, Urvoy-Keller 2006).
+//!
+//! Downstream of the narrow link the data segments themselves carry its spacing; upstream of it
+//! only the acknowledgements do. [`Collector`] keeps the samples of the stream that fits where the
+//! observer stands, [`pprate`] turns them into an estimate.
+
+mod modes;
+mod pprate;
+mod spread;
+
+pub use pprate::{Estimate, Refusal, Support, pprate};
+
+use crate::units::Nanos;
+use spread::Spread;
+
+/// One packet of a stream and the gap before it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// Size of the packet in bits of IP; for an acknowledgement of the packets it acknowledges.
+    pub bits: f32,
+    /// Gap to the packet before it in ns.
+    pub gap_ns: f32,
+}
+
+/// Which packets the samples come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Data segments, seen behind the narrow link.
+    Data,
+    /// Acknowledgements, seen before it.
+    Acks,
+}
+
+/// What is known of the capacity of a half.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Capacity {
+    /// The estimate in bit/s of IP packets; `None` when it was refused.
+    pub bps: Option<f64>,
+    /// How it was found, or why it was refused.
+    pub method: &'static str,
+    /// Lower bound.
+    pub lower_bps: Option<f64>,
+    /// Upper bound.
+    pub upper_bps: Option<f64>,
+    /// How well the pairs agree on the estimate.
+    pub support: Support,
+}
+
+impl Capacity {
+    /// The rate was refused since it is that of whoever paces the packets.
+    pub const PACE: &'static str = "refused: the pace of the packets, and no queue at it";
+
+    /// The rate was refused since others' packets lie in between, so that the link carries more.
+    pub const COMB: &'static str = "refused: one of several rates, and many gaps are shorter";
+
+    /// Whether the gaps between packets differ by whole packets of others: the link is not the
+    /// half's alone.
+    pub fn is_shared(&self) -> bool {
+        self.support.is_comb()
+    }
+
+    /// Whether the packets come evenly, at the rate at which they are delivered, and no queue shows
+    /// that a link makes them.
+    pub fn is_pace(&self) -> bool {
+        self.method == Capacity::PACE
+    }
+}
+
+/// Samples of one half, and the estimates made of them.
+#[derive(Debug, Default)]
+pub struct Collector {
+    stream: Option<Stream>,
+    samples: Vec<Sample>,
+    last: Option<(Nanos, u32)>,
+    /// Candidates, and those of them that were too close together for the timestamps.
+    candidates: u64,
+    unresolved: u64,
+    /// Whether any timestamp was finer than a microsecond.
+    nanoseconds: bool,
+    estimates: Vec<Result<Estimate, Refusal>>,
+    taken: u64,
+    next_estimate: u64,
+    /// When the last acknowledgement came and what it acknowledges was sent.
+    last_echo: Option<(Nanos, Nanos)>,
+    /// Pairs that the path spread apart, of acknowledgements alone: of data the gaps before the
+    /// link are not seen.
+    spread: Spread,
+}
+
+impl Collector {
+    /// Chooses the stream; another one than before starts anew.
+    pub fn choose(&mut self, stream: Stream) {
+        if self.stream != Some(stream) {
+            let nanoseconds = self.nanoseconds;
+            *self = Collector { stream: Some(stream), nanoseconds, ..Collector::default() };
+        }
+    }
+
+    /// Part of [`crate::flow::Flow::shrink`].
+    pub(crate) fn shrink(&mut self) {
+        self.samples.shrink_to_fit();
+    }
+
+    /// The stream chosen.
+    pub fn stream(&self) -> Option<Stream> {
+        self.stream
+    }
+
+    /// A packet of the stream: `bytes` of IP at `ts`. `pairs` tells whether its size allows a
+    /// sample together with the one before it.
+    #[inline]
+    pub fn packet(&mut self, ts: Nanos, bytes: u32, pairs: bool) {
+        self.nanoseconds |= ts.0 % 1000 != 0;
+        let last = self.last.replace((ts, bytes));
+        let Some((before, bytes_before)) = last else { return };
+        // Equal sizes: a small packet ahead lets the large one catch up (PPrate step 1).
+        if !pairs || bytes.abs_diff(bytes_before) * 10 > bytes {
+            return;
+        }
+        self.candidates += 1;
+        let gap = ts.since(before);
+        let resolution = if self.nanoseconds { 1 } else { 1000 };
+        if gap.0 < RESOLVABLE * resolution {
+            self.unresolved += 1;
+            return;
+        }
+        if self.samples.len() >= WINDOW {
+            self.estimate();
+            if self.samples.len() >= WINDOW {
+                self.samples.clear();
+            }
+        }
+        self.samples.push(Sample { bits: bytes as f32 * 8.0, gap_ns: gap.0 as f32 });
+        self.taken += 1;
+    }
+
+    /// An acknowledgement of `bytes` of IP at `ts`, the newest of which were `sent` then. `counted`
+    /// tells that it came for the number of segments and not for a timer (RFC 5681 section 4.2).
+    #[inline]
+    pub fn echo(&mut self, ts: Nanos, sent: Nanos, bytes: u32, counted: bool) {
+        let Some((before, sent_before)) = self.last_echo.replace((ts, sent)) else { return };
+        let gap = ts.since(before);
+        let resolution = if self.nanoseconds { 1 } else { 1000 };
+        if counted
+            && gap.0 >= RESOLVABLE * resolution
+            && gap.0 * 10 > sent.since(sent_before).0 * SPREAD_TENTHS
+        {
+            self.spread.add(f64::from(bytes) * 8.0, gap.0 as f64);
+        }
+    }
+
+    /// The rate of the link by the pairs that it spread apart, in bit/s.
+    pub fn spread_bps(&self) -> Option<f64> {
+        self.spread.rate_bps()
+    }
+
+    /// The stream was interrupted: the next packet has no gap before it.
+    #[inline]
+    pub fn interrupt(&mut self) {
+        self.last = None;
+        self.last_echo = None;
+    }
+
+    /// Estimates if the samples have doubled since the last time; what comes in between changes
+    /// little, and PPrate is the most expensive part of the analysis.
+    fn estimate(&mut self) {
+        if self.taken < self.next_estimate || self.samples.len() < FEWEST {
+            return;
+        }
+        self.next_estimate = (self.taken * 2).max(FEWEST as u64);
+        self.estimates.push(pprate(&self.samples));
+        if self.samples.len() >= WINDOW {
+            self.samples.clear();
+        }
+    }
+
+    /// What is known now, with an estimate of the newest samples. The rate `delivered_bps` that was
+    /// reached over a long time bounds the capacity from below.
+    pub fn capacity(&mut self, delivered_bps: Option<f64>) -> Capacity {
+        self.estimate();
+        self.known(delivered_bps)
+    }
+
+    /// The same without a new estimate.
+    pub fn known(&self, delivered_bps: Option<f64>) -> Capacity {
+        let resolvable =
+            (!self.nanoseconds).then(|| 1500.0 * 8.0 * 1e9 / (RESOLVABLE * 1000) as f64);
+        let refused = |method| Capacity { method, lower_bps: delivered_bps, ..Capacity::default() };
+        if self.candidates > 0 && self.unresolved * 2 > self.candidates {
+            return Capacity { lower_bps: resolvable, ..refused("refused: timestamp resolution") };
+        }
+        let mut found: Vec<&Estimate> = self.estimates.iter().flatten().collect();
+        let Some(&last) = found.last() else {
+            return match self.estimates.last() {
+                Some(Err(refusal)) => refused(refusal.name()),
+                _ => refused("refused: fewer than 300 samples"),
+            };
+        };
+        found.sort_by(|a, b| a.bps.total_cmp(&b.bps));
+        let Estimate { bps: median, support, .. } = *found[found.len() / 2];
+        Capacity {
+            bps: Some(median),
+            method: match (self.stream, last.phase) {
+                (Some(Stream::Acks), 1) => "pprate acks, one mode",
+                (Some(Stream::Acks), _) => "pprate acks, several modes",
+                (_, 1) => "pprate data, one mode",
+                _ => "pprate data, several modes",
+            },
+            lower_bps: [last.lower_bps, delivered_bps]
+                .into_iter()
+                .flatten()
+                .reduce(f64::max)
+                .map(|lower| lower.min(median)),
+            upper_bps: last.upper_bps,
+            support,
+        }
+    }
+}
+
+/// Samples of one estimate, as many as the prototype's window.
+const WINDOW: usize = 1000;
+/// Below this an estimate is too inaccurate (IM 2021 section IV.C.1).
+const FEWEST: usize = 300;
+/// Tenths of its gap at the sender from which a pair was spread apart: less may be jitter.
+const SPREAD_TENTHS: i64 = 20;
+/// A gap must be this many ticks of the timestamps for its rate to be within a tenth.
+const RESOLVABLE: i64 = 10;

@@ -1,0 +1,246 @@
+//! Delays between the observer and the two endpoints, and the round-trip times made of them.
+//!
+//! The observer sees `tau` of a side as the time from a packet towards that side to the answer that
+//! comes back. Both taus together are the round-trip time (Veal, Li, Lowenthal, PAM 2005), and
+//! their ratio is where the observer stands.
+
+use crate::units::Nanos;
+
+/// The delay from the observer to one endpoint and back.
+#[derive(Clone, Copy, Debug)]
+pub struct Tau {
+    /// From the handshake.
+    handshake: Option<Nanos>,
+    /// Smallest sample of data and acknowledgements.
+    min: Option<Nanos>,
+    /// Smallest samples of the present and of the previous window, or [`UNKNOWN`].
+    windows: [Nanos; 2],
+    window_start: Nanos,
+    /// A timestamp that passed towards the endpoint and whose echo is awaited.
+    probe: Option<(u32, Nanos)>,
+    /// What [`Tau::recent`] and [`Tau::least`] say, or [`UNKNOWN`]: asked for every segment.
+    recent: Nanos,
+    least: Nanos,
+}
+
+impl Default for Tau {
+    fn default() -> Tau {
+        Tau {
+            handshake: None,
+            min: None,
+            windows: [UNKNOWN; 2],
+            window_start: Nanos(0),
+            probe: None,
+            recent: UNKNOWN,
+            least: UNKNOWN,
+        }
+    }
+}
+
+impl Tau {
+    /// The delay that the handshake showed.
+    pub fn handshake(&self) -> Option<Nanos> {
+        self.handshake
+    }
+
+    /// Takes the delay that the handshake showed.
+    pub fn set_handshake(&mut self, tau: Option<Nanos>) {
+        self.handshake = tau;
+        self.conclude();
+    }
+
+    /// Takes a sample that ended at `now`.
+    pub fn sample(&mut self, now: Nanos, tau: Nanos) {
+        self.take(now, tau, true);
+    }
+
+    /// Takes a sample; one that is not `sure` may hold a time in which the endpoint waited, and
+    /// bounds the delay only from above.
+    fn take(&mut self, now: Nanos, tau: Nanos, sure: bool) {
+        self.min = Some(self.min.map_or(tau, |least| least.min(tau)));
+        if !sure && self.recent <= tau {
+            return self.conclude();
+        }
+        let span = WINDOW.max(Nanos(self.min.map_or(0, |min| 4 * min.0)));
+        if now.since(self.window_start) > span {
+            let stale = now.since(self.window_start) > span + span;
+            self.windows = [UNKNOWN, if stale { UNKNOWN } else { self.windows[0] }];
+            self.window_start = now;
+        }
+        self.windows[0] = self.windows[0].min(tau);
+        self.conclude();
+    }
+
+    fn conclude(&mut self) {
+        let handshake = self.handshake.unwrap_or(UNKNOWN);
+        let least = self.min.unwrap_or(UNKNOWN).min(handshake);
+        let recent = self.windows[0].min(self.windows[1]);
+        self.recent = match (recent, handshake) {
+            (UNKNOWN, UNKNOWN) => least,
+            (UNKNOWN, handshake) => handshake,
+            (recent, _) => recent,
+        };
+        self.least = least;
+    }
+
+    /// A packet with `tsval` passed towards this endpoint.
+    #[inline(always)]
+    pub fn passed_towards(&mut self, now: Nanos, tsval: u32) {
+        match self.probe {
+            Some((_, since)) if now.since(since) < PROBE_LIFETIME => {}
+            _ => self.probe = Some((tsval, now)),
+        }
+    }
+
+    /// A packet that echoes `tsecr` came back from this endpoint. An echo of a later timestamp
+    /// gives no sample. Gives the sample: an upper bound of the delay, since the endpoint may have
+    /// waited, but no longer than `silent`, the time since it last sent.
+    #[inline]
+    pub fn came_back(&mut self, now: Nanos, tsecr: u32, silent: Nanos) -> Option<Nanos> {
+        let (tsval, since) = self.probe?;
+        if (tsecr.wrapping_sub(tsval) as i32) < 0 {
+            return None;
+        }
+        self.probe = None;
+        (tsecr == tsval).then(|| {
+            let tau = now.since(since);
+            self.take(now, tau, silent.0 < tau.0 / 8);
+            tau
+        })
+    }
+
+    /// The delay now: the least of the last few round trips.
+    #[inline]
+    pub fn recent(&self) -> Option<Nanos> {
+        (self.recent != UNKNOWN).then_some(self.recent)
+    }
+
+    /// The delay without queueing, as far as it was seen.
+    pub fn least(&self) -> Option<Nanos> {
+        (self.least != UNKNOWN).then_some(self.least)
+    }
+}
+
+/// Where the observer stands between `sender` and `receiver`: 0 at the sender, 1 at the receiver.
+/// `None` when a side was never measured.
+pub fn position(sender: &Tau, receiver: &Tau) -> Option<f64> {
+    let (near, far) = (sender.least()?.0 as f64, receiver.least()?.0 as f64);
+    (near + far > 0.0).then(|| near / (near + far))
+}
+
+/// Whether the observer stands nearer to `sender`, or half way: [`position`] at most 0.5. `None`
+/// when a side was never measured.
+#[inline]
+pub fn is_near_sender(sender: &Tau, receiver: &Tau) -> Option<bool> {
+    let (near, far) = (sender.least, receiver.least);
+    let known = near != UNKNOWN && far != UNKNOWN && near + far > Nanos(0);
+    known.then_some(near <= far)
+}
+
+/// Round-trip times of one half: both delays together.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rtt {
+    /// Samples taken.
+    pub samples: u64,
+    sum_ns: u64,
+    /// Smallest.
+    pub min: Option<Nanos>,
+    /// Largest.
+    pub max: Option<Nanos>,
+    /// Smoothed (RFC 6298 section 2).
+    pub srtt: Option<Nanos>,
+    rttvar: Nanos,
+}
+
+impl Rtt {
+    /// Takes a sample.
+    #[inline]
+    pub fn sample(&mut self, rtt: Nanos) {
+        self.samples += 1;
+        self.sum_ns += rtt.0 as u64;
+        self.min = Some(self.min.map_or(rtt, |least| least.min(rtt)));
+        self.max = Some(self.max.map_or(rtt, |most| most.max(rtt)));
+        // RFC 6298 section 2: alpha = 1/8, beta = 1/4.
+        self.srtt = Some(match self.srtt {
+            None => {
+                self.rttvar = Nanos(rtt.0 / 2);
+                rtt
+            }
+            Some(srtt) => {
+                let deviation = (srtt.0 - rtt.0).abs();
+                self.rttvar = Nanos((3 * self.rttvar.0 + deviation) / 4);
+                Nanos((7 * srtt.0 + rtt.0) / 8)
+            }
+        });
+    }
+
+    /// The sample taken since `before`, a copy of this from when there was one less.
+    pub fn newest(&self, before: &Rtt) -> Option<Nanos> {
+        let taken = self.samples > before.samples;
+        taken.then(|| Nanos((self.sum_ns - before.sum_ns) as i64))
+    }
+
+    /// Mean of all samples.
+    pub fn mean(&self) -> Option<Nanos> {
+        (self.samples > 0).then(|| Nanos((self.sum_ns / self.samples) as i64))
+    }
+
+    /// The retransmission timeout that a Linux sender would use: SRTT + max(200 ms, 4 RTTVAR).
+    /// Before the first sample one second (RFC 6298 section 2.1).
+    pub fn rto(&self) -> Nanos {
+        match self.srtt {
+            Some(srtt) => srtt + Nanos::from_millis(200).max(Nanos(4 * self.rttvar.0)),
+            None => Nanos::SECOND,
+        }
+    }
+}
+
+/// No delay is known.
+const UNKNOWN: Nanos = Nanos::MAX;
+/// Long enough for several round trips of most paths, short enough to follow a queue.
+const WINDOW: Nanos = Nanos(1_000_000_000);
+/// After this, an echo is not expected any more.
+const PROBE_LIFETIME: Nanos = Nanos(3_000_000_000);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_recent_delay_follows_a_queue_and_the_least_does_not() {
+        let mut tau = Tau::default();
+        for second in 0..10 {
+            let delay = Nanos::from_millis(if second < 5 { 10 } else { 80 });
+            for step in 0..10 {
+                tau.sample(Nanos(second * 1_000_000_000 + step * 100_000_000), delay);
+            }
+        }
+        assert_eq!(tau.recent(), Some(Nanos::from_millis(80)));
+        assert_eq!(tau.least(), Some(Nanos::from_millis(10)));
+    }
+
+    #[test]
+    fn an_echo_closes_the_probe_and_a_later_echo_gives_no_sample() {
+        let mut tau = Tau::default();
+        tau.passed_towards(Nanos(0), 7);
+        tau.passed_towards(Nanos(1_000), 8);
+        tau.came_back(Nanos(5_000), 7, Nanos(0));
+        assert_eq!(tau.min, Some(Nanos(5_000)));
+        tau.passed_towards(Nanos(10_000), 9);
+        tau.came_back(Nanos(90_000), 12, Nanos(0));
+        assert_eq!(tau.min, Some(Nanos(5_000)));
+        assert_eq!(tau.recent(), Some(Nanos(5_000)));
+    }
+
+    #[test]
+    fn position_is_the_share_of_the_delay_on_the_senders_side() {
+        let (mut near, mut far) = (Tau::default(), Tau::default());
+        near.set_handshake(Some(Nanos(10)));
+        far.set_handshake(Some(Nanos(30)));
+        assert_eq!(position(&near, &far), Some(0.25));
+        assert_eq!(is_near_sender(&near, &far), Some(true));
+        assert_eq!(is_near_sender(&far, &near), Some(false));
+        assert_eq!(position(&near, &Tau::default()), None);
+        assert_eq!(is_near_sender(&near, &Tau::default()), None);
+    }
+}

@@ -1,0 +1,9 @@
+//! The path as the packets show it: delays, capacity, segment and window sizes.
+
+pub mod capacity;
+pub mod delay;
+pub mod delivery;
+pub mod echoes;
+pub mod mss;
+pub mod queue;
+pub mod scale;

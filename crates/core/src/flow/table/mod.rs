@@ -1,0 +1,496 @@
+//! The flow table: finds the flow of every segment, files the segment there, and hands whole bursts
+//! on to be analysed.
+//!
+//! What is touched per segment is one bucket of the index, one 64-byte slot and one chunk of the
+//! log. A batch touches all of them first and works afterwards, so that the memory accesses of many
+//! segments overlap: without it a table of a million flows costs three cache misses one after
+//! another.
+
+pub mod class;
+mod evict;
+mod log;
+
+use crate::flow::entry::Entry;
+use crate::units::{Nanos, Seq};
+use crate::wire::hash::HashKey;
+use crate::wire::{FlowKey, Segment, flags};
+use class::{Class, Lists, Timeouts};
+use log::{Log, Pool};
+use std::hint::black_box;
+
+/// Flows by key.
+pub struct Table<F> {
+    index: Vec<Bucket>,
+    slots: Vec<Slot<F>>,
+    free: Vec<u32>,
+    pool: Pool,
+    lists: Lists,
+    limits: Limits,
+    /// Where the search for idle flows goes on.
+    sweep: usize,
+    /// Where settling goes on.
+    settled: usize,
+    hash_key: HashKey,
+}
+
+/// What bounds a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// After how much silence flows end.
+    pub timeouts: Timeouts,
+    /// Flows that it holds at most.
+    pub flows: usize,
+}
+
+/// Where a slot is: the low half of the hash, whose low bits say where it belongs, and the slot's
+/// number plus one; 0 is empty.
+#[derive(Clone, Copy, Default)]
+struct Bucket {
+    tag: u32,
+    slot: u32,
+}
+
+/// A flow in the table. One cache line, and never parts of two.
+#[repr(align(64))]
+struct Slot<F> {
+    flow: Option<Box<F>>,
+    last: Nanos,
+    log: Log,
+    key: FlowKey,
+    /// Who has closed, whether more than SYNs came, and the list that it is in.
+    state: State,
+    /// How often its log was analysed, as far as that matters.
+    bursts: u8,
+}
+
+/// Bits 0 and 1: the FIN of either side, both for a RST. Bit 2: more than SYNs came. From bit 3 on:
+/// the [`Class`] under which it is listed.
+#[derive(Clone, Copy, Default)]
+struct State(u8);
+
+/// What analyses the bursts.
+pub trait Analyse {
+    /// What is known of a flow; `F` of the table.
+    type Flow;
+    /// Takes one segment of a flow; `flow` is made with the first one.
+    fn segment(
+        &mut self,
+        key: &FlowKey,
+        flow: &mut Option<Box<Self::Flow>>,
+        entry: &Entry,
+        sack: &[(Seq, Seq)],
+    );
+    /// The flow has ended.
+    fn end(&mut self, flow: Box<Self::Flow>);
+    /// The flow has closed: few segments, if any, will follow.
+    fn closed(&mut self, flow: &mut Self::Flow);
+    /// A flow is put out of a full table, at this time. Whether it is worth its rows: if so it is
+    /// analysed and ended, else `forgotten`.
+    fn evicted(&mut self, class: Class, now: Nanos) -> bool;
+    /// A flow was put out with so many segments and payload bytes that nobody will see.
+    fn forgotten(&mut self, segments: u64, payload_bytes: u64);
+}
+
+impl<F> Table<F> {
+    /// An empty table. `hash_key` decides where flows go; an attacker must not know it, and what
+    /// comes out, in which order, does not depend on it.
+    pub fn new(hash_key: HashKey, limits: Limits) -> Table<F> {
+        // Address space only, until it is used: flows are then never moved, which would hold up
+        // whoever waits for packets to be read.
+        let room = if limits.flows <= ROOM_MOST { limits.flows + BATCH } else { 0 };
+        let mut lists = Lists::default();
+        lists.reserve(room);
+        Table {
+            index: vec![Bucket::default(); 1024],
+            slots: Vec::with_capacity(room),
+            free: Vec::new(),
+            pool: Pool::default(),
+            lists,
+            limits,
+            sweep: 0,
+            settled: 0,
+            hash_key,
+        }
+    }
+
+    /// Flows held.
+    pub fn len(&self) -> usize {
+        self.slots.len().saturating_sub(self.free.len())
+    }
+
+    /// Whether no flow is held.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Files segments, each with the hash of its flow by [`Table::hash`].
+    pub fn push<'a>(
+        &mut self,
+        segments: impl Iterator<Item = (u64, &'a Segment)>,
+        analyse: &mut impl Analyse<Flow = F>,
+    ) {
+        let mut batch: [(u64, Option<&Segment>); BATCH] = [(0, None); BATCH];
+        let mut len = 0;
+        for (hash, segment) in segments {
+            batch[len] = (hash, Some(segment));
+            len += 1;
+            if len == BATCH {
+                self.push_batch(&batch, analyse);
+                len = 0;
+            }
+        }
+        self.push_batch(&batch[..len], analyse);
+    }
+
+    fn push_batch(
+        &mut self,
+        batch: &[(u64, Option<&Segment>)],
+        analyse: &mut impl Analyse<Flow = F>,
+    ) {
+        self.reserve(batch.len());
+        let likely = self.touch(batch);
+        let mut now = Nanos(0);
+        for (&(hash, segment), &likely) in batch.iter().zip(&likely) {
+            let Some(segment) = segment else { break };
+            let id = match self.slots.get(likely as usize) {
+                Some(slot) if slot.key == segment.key => likely as usize,
+                _ => self.find_or_insert(&segment.key, hash, segment.ts),
+            };
+            self.file(segment, id, analyse);
+            now = segment.ts;
+        }
+        while self.len() > self.limits.flows.max(1) {
+            self.evict(now, analyse);
+        }
+    }
+
+    /// Reads what the batch will need, one level of it after the other: the reads of a level do not
+    /// depend on each other, so they overlap. Gives the slots at which the flows are most likely;
+    /// no flow is taken out of the table before they are used.
+    fn touch(&self, batch: &[(u64, Option<&Segment>)]) -> [u32; BATCH] {
+        let mask = self.index.len() - 1;
+        let mut likely = [u32::MAX; BATCH];
+        for (likely, &(hash, _)) in likely.iter_mut().zip(batch) {
+            *likely = self.index[hash as usize & mask].slot.wrapping_sub(1);
+        }
+        let mut sum = 0;
+        for &id in &likely[..batch.len()] {
+            if let Some(slot) = self.slots.get(id as usize) {
+                sum ^= self.pool.touch(&slot.log);
+            }
+        }
+        black_box(sum);
+        likely
+    }
+
+    #[inline]
+    fn file(&mut self, segment: &Segment, id: usize, analyse: &mut impl Analyse<Flow = F>) {
+        let slot = &mut self.slots[id];
+        // A clock that was set back must not make the time of a flow run backwards.
+        let ts = segment.ts.max(slot.last);
+        if slot.is_over(ts, &self.limits.timeouts) {
+            (slot.state, slot.bursts) = (slot.state.cleared(), 0);
+            slot.drain(&mut self.pool, analyse);
+            if let Some(flow) = slot.flow.take() {
+                analyse.end(flow);
+            }
+        }
+        slot.last = ts;
+        slot.state.see(segment);
+        if segment.sack_count == 0 {
+            self.pool.push(&mut slot.log, segment, ts);
+            if slot.state.is_closed() && slot.flow.is_some() {
+                slot.lay_off(&mut self.pool, analyse);
+            } else if slot.log.len() >= slot.enough() {
+                slot.drain(&mut self.pool, analyse);
+            }
+        } else {
+            slot.drain(&mut self.pool, analyse);
+            let blocks = &segment.sack[..usize::from(segment.sack_count).min(4)];
+            analyse.segment(&slot.key, &mut slot.flow, &Entry::of(segment, ts), blocks);
+        }
+        if slot.class() != slot.state.listed() {
+            self.list(id);
+        }
+    }
+
+    /// Moves a slot to the list of its class.
+    #[inline(never)]
+    fn list(&mut self, id: usize) {
+        let slot = &mut self.slots[id];
+        let (from, to) = (slot.state.listed(), slot.class());
+        slot.state.set_listed(to);
+        self.lists.remove(id, from);
+        self.lists.push(id, to);
+    }
+
+    #[inline(never)]
+    fn find_or_insert(&mut self, key: &FlowKey, hash: u64, ts: Nanos) -> usize {
+        let mask = self.index.len() - 1;
+        let tag = hash as u32;
+        let mut at = hash as usize & mask;
+        loop {
+            let bucket = self.index[at];
+            if bucket.slot == 0 {
+                break;
+            }
+            let id = bucket.slot as usize - 1;
+            if bucket.tag == tag && self.slots[id].key == *key {
+                return id;
+            }
+            at = (at + 1) & mask;
+        }
+        let slot = Slot {
+            flow: None,
+            last: ts,
+            log: Log::default(),
+            key: *key,
+            state: State::default(),
+            bursts: 0,
+        };
+        let id = match self.free.pop() {
+            Some(id) => {
+                self.slots[id as usize] = slot;
+                id as usize
+            }
+            None => {
+                self.slots.push(slot);
+                self.slots.len() - 1
+            }
+        };
+        self.slots[id].state.set_listed(Class::HalfOpen);
+        self.lists.push(id, Class::HalfOpen);
+        self.index[at] = Bucket { tag, slot: id as u32 + 1 };
+        id
+    }
+
+    /// Keeps the index at most half full with `more` flows. Buckets know where they belong, so that
+    /// one pass over them, near in order, is all that a burst of new flows has to wait for.
+    fn reserve(&mut self, more: usize) {
+        if (self.len() + more) * 2 <= self.index.len() {
+            return;
+        }
+        let size = (self.index.len() * 2).max((more * 2).next_power_of_two());
+        let old = std::mem::replace(&mut self.index, vec![Bucket::default(); size]);
+        for bucket in old.into_iter().filter(|bucket| bucket.slot != 0) {
+            let mut at = bucket.tag as usize & (size - 1);
+            while self.index[at].slot != 0 {
+                at = (at + 1) & (size - 1);
+            }
+            self.index[at] = bucket;
+        }
+    }
+
+    /// Looks at `count` slots for flows that have been silent for too long at `now` and ends them.
+    /// Called with a slot for a segment, so that no pause is ever long.
+    pub fn sweep(&mut self, count: usize, now: Nanos, analyse: &mut impl Analyse<Flow = F>) {
+        for _ in 0..count.min(self.slots.len()) {
+            self.sweep = (self.sweep + 1) % self.slots.len();
+            let slot = &self.slots[self.sweep];
+            if slot.held() && slot.is_over(now, &self.limits.timeouts) {
+                self.end(self.sweep, analyse);
+            }
+        }
+    }
+
+    /// Analyses what waits in the logs of the next `count` slots, except for flows that are short
+    /// so far: they would be given state that they may never need.
+    pub fn settle(&mut self, count: usize, analyse: &mut impl Analyse<Flow = F>) {
+        for _ in 0..count.min(self.slots.len()) {
+            self.settled = (self.settled + 1) % self.slots.len();
+            let slot = &mut self.slots[self.settled];
+            let long = slot.flow.is_some() || slot.log.len() >= LONG_LOG;
+            if long && slot.held() && !slot.log.is_empty() {
+                slot.drain(&mut self.pool, analyse);
+            }
+        }
+    }
+
+    /// Slots, whether they hold a flow or not.
+    pub fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Ends up to `count` flows; whether some are left. Nothing can be filed until none is.
+    pub fn finish(&mut self, count: usize, analyse: &mut impl Analyse<Flow = F>) -> bool {
+        // Nothing is looked up any more, and taking out each flow would cost a cache miss.
+        self.index = Vec::new();
+        let mut ended = 0;
+        while ended < count
+            && let Some(mut slot) = self.slots.pop()
+        {
+            if let Some(soon) = self.slots.len().checked_sub(AHEAD) {
+                black_box(self.pool.touch_all(&self.slots[soon].log));
+            }
+            if slot.held() {
+                slot.drain(&mut self.pool, analyse);
+                slot.flow.take().into_iter().for_each(|flow| analyse.end(flow));
+                ended += 1;
+            }
+        }
+        if self.slots.is_empty() {
+            *self = Table::new(self.hash_key, self.limits);
+        }
+        !self.slots.is_empty()
+    }
+
+    fn end(&mut self, id: usize, analyse: &mut impl Analyse<Flow = F>) {
+        let slot = &mut self.slots[id];
+        slot.drain(&mut self.pool, analyse);
+        self.pool.free(&mut slot.log);
+        let flow = slot.flow.take();
+        slot.last = FREE;
+        let (key, class) = (slot.key, slot.state.listed());
+        self.lists.remove(id, class);
+        self.remove(&key, id);
+        self.free.push(id as u32);
+        if let Some(flow) = flow {
+            analyse.end(flow);
+        }
+    }
+
+    /// Takes a slot out of the index and closes the gap (backward shift deletion).
+    fn remove(&mut self, key: &FlowKey, id: usize) {
+        let mask = self.index.len() - 1;
+        let mut at = self.hash(key) as usize & mask;
+        while self.index[at].slot as usize != id + 1 {
+            at = (at + 1) & mask;
+        }
+        let mut next = (at + 1) & mask;
+        while self.index[next].slot != 0 {
+            let home = self.index[next].tag as usize & mask;
+            // Whether `home` lies cyclically outside (at, next]: then the bucket may move to `at`.
+            if (next.wrapping_sub(home) & mask) >= (next.wrapping_sub(at) & mask) {
+                self.index[at] = self.index[next];
+                at = next;
+            }
+            next = (next + 1) & mask;
+        }
+        self.index[at] = Bucket::default();
+    }
+
+    /// The hash of a flow, of which the table uses the low bits.
+    #[inline]
+    pub fn hash(&self, key: &FlowKey) -> u64 {
+        self.hash_key.hash(key)
+    }
+}
+
+impl<F> Slot<F> {
+    /// Whether the flow has ended by `now`.
+    #[inline]
+    fn is_over(&self, now: Nanos, timeouts: &Timeouts) -> bool {
+        let silent = now.since(self.last);
+        silent > timeouts.closed.min(timeouts.half_open)
+            && silent > timeouts.of(self.state.listed())
+    }
+
+    #[inline]
+    fn class(&self) -> Class {
+        match self.state {
+            state if state.is_closed() => Class::Closed,
+            _ if self.flow.is_some() => Class::Long,
+            state if state.is_established() => Class::Short,
+            _ => Class::HalfOpen,
+        }
+    }
+
+    /// How many segments are analysed together: the more a flow has, the more fetching its state
+    /// costs against the room for a longer log.
+    #[inline]
+    fn enough(&self) -> usize {
+        if self.bursts < MANY_BURSTS { BURST } else { Log::LONGEST }
+    }
+
+    /// Analyses what waits in the log.
+    fn drain(&mut self, pool: &mut Pool, analyse: &mut impl Analyse<Flow = F>) {
+        for entry in pool.entries(&self.log) {
+            analyse.segment(&self.key, &mut self.flow, entry, &[]);
+        }
+        self.bursts = self.bursts.saturating_add(1);
+        if self.log.len() > self.enough() {
+            pool.free(&mut self.log);
+        } else {
+            pool.clear(&mut self.log);
+        }
+    }
+
+    /// Analyses what waits, and gives back the room that a flow without a future does not need: it
+    /// stays in the table for [`TIME_WAIT`].
+    #[cold]
+    fn lay_off(&mut self, pool: &mut Pool, analyse: &mut impl Analyse<Flow = F>) {
+        self.drain(pool, analyse);
+        pool.free(&mut self.log);
+        if let Some(flow) = &mut self.flow {
+            analyse.closed(flow);
+        }
+    }
+
+    fn held(&self) -> bool {
+        self.last != FREE
+    }
+}
+
+impl State {
+    /// Learns from a segment.
+    #[inline]
+    fn see(&mut self, segment: &Segment) {
+        let bits = segment.flags & (flags::SYN | flags::FIN | flags::RST);
+        if bits == 0 {
+            self.0 |= ESTABLISHED;
+        } else if bits & flags::RST != 0 {
+            self.0 |= CLOSED;
+        } else if bits & flags::FIN != 0 {
+            self.0 |= ESTABLISHED | 1 << u8::from(segment.forward);
+        } else if segment.flags & flags::ACK == 0 {
+            // The next connection on the same ports.
+            self.0 &= !CLOSED;
+        }
+    }
+
+    #[inline]
+    fn is_closed(self) -> bool {
+        self.0 & CLOSED == CLOSED
+    }
+
+    #[inline]
+    fn is_established(self) -> bool {
+        self.0 & ESTABLISHED != 0
+    }
+
+    #[inline]
+    fn listed(self) -> Class {
+        Class::ALL[usize::from(self.0 >> LISTED_SHIFT & 3)]
+    }
+
+    fn set_listed(&mut self, class: Class) {
+        self.0 = self.0 & (CLOSED | ESTABLISHED) | (class as u8) << LISTED_SHIFT;
+    }
+
+    /// That of the next flow in the same slot, which is still in the same list.
+    fn cleared(self) -> State {
+        State(self.0 & !(CLOSED | ESTABLISHED))
+    }
+}
+
+const _: () = assert!(size_of::<Slot<()>>() == 64);
+/// Both sides have closed, or one has reset.
+const CLOSED: u8 = 3;
+/// A segment came that is no SYN and no RST.
+const ESTABLISHED: u8 = 4;
+const LISTED_SHIFT: u8 = 3;
+/// Segments of which the memory accesses overlap.
+const BATCH: usize = 32;
+/// So many slots before it is its turn, the log of a flow is read when all flows end.
+const AHEAD: usize = 4;
+/// Segments that are analysed together: a flow with fewer never gets state.
+const BURST: usize = 32;
+/// Bursts after which a flow counts as long: 192 segments.
+const MANY_BURSTS: u8 = 6;
+/// Entries from which a flow without state is given it while the link is live: a handshake, a
+/// request, an answer and the end are fewer.
+const LONG_LOG: usize = 12;
+/// Flows for which a table has room from its beginning.
+const ROOM_MOST: usize = 1 << 22;
+/// `last` of a slot that holds no flow.
+const FREE: Nanos = Nanos(i64::MIN);

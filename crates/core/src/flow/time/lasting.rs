@@ -1,0 +1,31 @@
+//! How long something has been so.
+
+use crate::units::Nanos;
+
+/// Something that has been so since a time, or is not so now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lasting {
+    /// `Nanos::MAX` while it is not so: then it has lasted for nothing.
+    since: Nanos,
+}
+
+impl Default for Lasting {
+    fn default() -> Lasting {
+        Lasting { since: Nanos::MAX }
+    }
+}
+
+impl Lasting {
+    /// It is so at `at`, or not.
+    #[inline]
+    pub fn note(&mut self, holds: bool, at: Nanos) {
+        let since = if self.since == Nanos::MAX { at } else { self.since };
+        self.since = if holds { since } else { Nanos::MAX };
+    }
+
+    /// How long it had been so at `ts`.
+    #[inline]
+    pub fn until(&self, ts: Nanos) -> Nanos {
+        ts.since(self.since)
+    }
+}

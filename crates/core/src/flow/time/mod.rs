@@ -1,0 +1,13 @@
+//! Whose time passed, its division into rounds, periods and intervals, and the sums of each.
+
+pub mod clock;
+pub mod freedom;
+pub mod gaps;
+pub mod lasting;
+pub mod nagle;
+pub mod period;
+pub mod rounds;
+pub mod signs;
+pub mod stretch;
+pub mod sums;
+pub mod view;

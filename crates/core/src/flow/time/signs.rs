@@ -1,0 +1,201 @@
+//! Signs of what limits a half, summed over a stretch: queueing, marks, the shape of the flight,
+//! how losses came about. Facts only; [`crate::diagnosis`] judges them.
+
+use crate::flow::time::clock::Times;
+use crate::flow::time::rounds::Round;
+use crate::units::Nanos;
+
+/// Sums of signs. Two stretches can be added.
+#[derive(Clone, Debug, Default)]
+pub struct Signs {
+    /// Whose time passed.
+    pub times: Times,
+    /// Round-trip samples that hold the queue of the path.
+    pub rtt_samples: u32,
+    /// Their sum in ns.
+    pub rtt_sum: u64,
+    /// Round-trip samples a twentieth above the least one: something queued.
+    pub rtt_raised: u32,
+    /// Data segments that carried Congestion Experienced.
+    pub ce_marks: u32,
+    /// Acknowledgements that echoed it.
+    pub ecn_echoes: u32,
+    /// Loss episodes right after raised round-trip samples.
+    pub losses_queued: u32,
+    /// Loss episodes of which the round-trip time before was known.
+    pub losses_timed: u32,
+    /// New data segments with PSH: the send buffer ran empty behind them.
+    pub pushes: u32,
+    /// New data segments.
+    pub segments: u32,
+    /// Small ones among them.
+    pub smalls: u32,
+    /// Waits of a sender with an empty queue and data in flight, through several acknowledgements,
+    /// in ns: those that ended as soon as one of them came,
+    pub woken_ns: u64,
+    /// and those that ended at a time of their own.
+    pub unwoken_ns: u64,
+    /// Pauses that nothing imposed, in ns: idle, dry and unused time between two sends.
+    pub pauses: Moments,
+    /// Pauses that ended after the other side had sent data: a question, and its answer.
+    pub answers: u32,
+    /// Times the receiver closed its window.
+    pub closures: u32,
+    /// Retransmission timeouts.
+    pub timeouts: u32,
+    /// Acknowledgements of new data.
+    pub advances: u32,
+    /// Rounds: the time in which a flight is sent and acknowledged.
+    pub rounds: u32,
+    /// Largest flight of each round, in bytes.
+    pub flights: Moments,
+    /// Largest and smallest of those.
+    pub flight_most: u64,
+    /// Rounds whose flight was a quarter larger than the one before.
+    pub rounds_leaping: u32,
+    /// Rounds whose flight was larger by half a segment or more.
+    pub rounds_growing: u32,
+    /// Rounds whose flight was smaller by as much.
+    pub rounds_shrinking: u32,
+    /// Rounds with a raised round-trip time.
+    pub rounds_queued: u32,
+    /// Delivery rates in those, in bit/s.
+    pub queued_rates: Moments,
+}
+
+/// Count, sum and sum of squares.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Moments {
+    /// How many values.
+    pub count: u32,
+    sum: f64,
+    squares: f64,
+}
+
+impl Moments {
+    /// Adds a value.
+    pub fn add(&mut self, value: f64) {
+        self.count += 1;
+        self.sum += value;
+        self.squares += value * value;
+    }
+
+    /// Forgets half of every value.
+    pub fn halve(&mut self) {
+        let before = f64::from(self.count);
+        self.count /= 2;
+        // An odd count does not halve: the rest keeps its mean.
+        let kept = if before > 0.0 { f64::from(self.count) / before } else { 0.0 };
+        self.sum *= kept;
+        self.squares *= kept;
+    }
+
+    /// Mean.
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / f64::from(self.count))
+    }
+
+    /// Mean weighted by the values themselves: where most of their sum lies.
+    pub fn weighted_mean(&self) -> Option<f64> {
+        (self.sum > 0.0).then(|| self.squares / self.sum)
+    }
+
+    /// Standard deviation over mean; `None` with fewer than two values.
+    pub fn variation(&self) -> Option<f64> {
+        let mean = self.mean().filter(|&mean| mean > 0.0 && self.count > 1)?;
+        let variance = (self.squares / f64::from(self.count) - mean * mean).max(0.0);
+        Some(variance.sqrt() / mean)
+    }
+
+    fn merge(&mut self, other: &Moments) {
+        self.count += other.count;
+        self.sum += other.sum;
+        self.squares += other.squares;
+    }
+}
+
+impl Signs {
+    /// Adds a later stretch.
+    pub fn merge(&mut self, later: &Signs) {
+        self.times.merge(&later.times);
+        self.rtt_samples += later.rtt_samples;
+        self.rtt_sum += later.rtt_sum;
+        self.rtt_raised += later.rtt_raised;
+        self.ce_marks += later.ce_marks;
+        self.ecn_echoes += later.ecn_echoes;
+        self.losses_queued += later.losses_queued;
+        self.losses_timed += later.losses_timed;
+        self.pushes += later.pushes;
+        self.segments += later.segments;
+        self.smalls += later.smalls;
+        self.woken_ns += later.woken_ns;
+        self.unwoken_ns += later.unwoken_ns;
+        self.pauses.merge(&later.pauses);
+        self.answers += later.answers;
+        self.closures += later.closures;
+        self.timeouts += later.timeouts;
+        self.advances += later.advances;
+        self.rounds += later.rounds;
+        self.flights.merge(&later.flights);
+        self.flight_most = self.flight_most.max(later.flight_most);
+        self.rounds_leaping += later.rounds_leaping;
+        self.rounds_growing += later.rounds_growing;
+        self.rounds_shrinking += later.rounds_shrinking;
+        self.rounds_queued += later.rounds_queued;
+        self.queued_rates.merge(&later.queued_rates);
+    }
+
+    /// Takes a round-trip sample of a half whose least one is `floor`.
+    #[inline]
+    pub fn round_trip(&mut self, rtt: Nanos, floor: Nanos) {
+        self.rtt_samples += 1;
+        self.rtt_sum += rtt.0 as u64;
+        self.rtt_raised += u32::from(is_raised(rtt, floor));
+    }
+
+    /// Takes a pause that nothing imposed.
+    #[inline]
+    pub fn pause(&mut self, ns: u64, answers: bool) {
+        self.pauses.add(ns as f64);
+        self.answers += u32::from(answers);
+    }
+
+    /// Takes a round of a half whose least round-trip time is `floor`.
+    pub fn round(&mut self, round: &Round, floor: Option<Nanos>, mss: u32) {
+        self.rounds += 1;
+        self.flights.add(round.flight as f64);
+        self.flight_most = self.flight_most.max(round.flight);
+        let before = round.flight_before;
+        self.rounds_leaping += u32::from(before > 0 && round.flight * 4 >= before * 5);
+        self.rounds_growing += u32::from(round.flight >= before + u64::from(mss / 2));
+        self.rounds_shrinking += u32::from(round.flight + u64::from(mss / 2) <= before);
+        if let (Some(rtt), Some(floor)) = (round.rtt, floor)
+            && is_raised(rtt, floor)
+        {
+            self.rounds_queued += 1;
+            if round.span.0 > 0 && !round.repairing {
+                self.queued_rates.add(round.bytes as f64 * 8e9 / round.span.0 as f64);
+            }
+        }
+    }
+
+    /// Takes a loss episode. `rtt` is the sample before it, `floor` the
+    /// least one of the half.
+    pub fn loss(&mut self, rtt: Option<Nanos>, floor: Nanos) {
+        if let Some(rtt) = rtt {
+            self.losses_timed += 1;
+            self.losses_queued += u32::from(is_queued(rtt, floor));
+        }
+    }
+}
+
+/// Whether a round-trip sample shows a queue: a twentieth above the least one, and by more than a
+/// host takes now and then to answer.
+pub fn is_raised(rtt: Nanos, floor: Nanos) -> bool {
+    rtt.0 - floor.0 >= (floor.0 / 20).max(500_000)
+}
+
+/// Whether losses right after such a sample are a queue's: an eighth above the least one.
+pub fn is_queued(rtt: Nanos, floor: Nanos) -> bool {
+    rtt.0 - floor.0 >= (floor.0 / 8).max(500_000)
+}

@@ -1,0 +1,272 @@
+//! Cutting a half into intervals and periods while it sends.
+
+use crate::flow::time::clock::{Holder, Piece};
+use crate::flow::time::period::{self, MERGE_DROP, Period, PeriodKind, Step};
+use crate::flow::time::signs::Signs;
+use crate::flow::time::sums::{Sums, Window};
+use crate::units::Nanos;
+
+/// The window of scores under way, and the interval and the period that it belongs to.
+///
+/// Segments are added to `window`, which is emptied into the period at every end of an interval and
+/// at every application limited period, as the paper resets its sliding windows (IM 2021 section
+/// II.B). Full segments in an application limited period wait in `run`: three in a row begin a
+/// transfer, and then they belong to it.
+#[derive(Debug, Default)]
+pub struct Stretch {
+    window: Window,
+    run: Window,
+    period: Window,
+    period_start: Nanos,
+    in_transfer: bool,
+    interval: Sums,
+    interval_start: Nanos,
+    interval_alp: Nanos,
+    /// The last periods that have ended: Merge may still join them.
+    periods: Vec<Period>,
+    /// End and data packets of the last one, before any merge.
+    last: (Nanos, u64),
+    /// Intervals that have ended, to be reported.
+    pub intervals: Vec<Interval>,
+}
+
+/// A periodic calculation.
+#[derive(Debug)]
+pub struct Interval {
+    /// Begin.
+    pub start: Nanos,
+    /// End.
+    pub end: Nanos,
+    /// The kind of period that filled most of it.
+    pub kind: PeriodKind,
+    /// All that was sent in it.
+    pub sums: Sums,
+    /// What was sent since its begin or since the last application limited period.
+    pub window: Window,
+    /// Data packets of the half up to its end.
+    pub data_packets: u64,
+}
+
+/// The time of a segment, for what has to be cut there.
+#[derive(Clone, Copy, Debug)]
+pub struct Now {
+    /// Time of the segment.
+    pub ts: Nanos,
+    /// Length of an interval.
+    pub interval: Nanos,
+    /// Data packets of the half so far.
+    pub data_packets: u64,
+}
+
+impl Stretch {
+    /// Begins at the first data segment; the intervals are those of the flow, from `flow_start` on.
+    pub fn new(ts: Nanos, flow_start: Nanos, interval: Nanos) -> Stretch {
+        let whole = ts.since(flow_start).0 / interval.0;
+        Stretch {
+            period_start: ts,
+            interval_start: flow_start + Nanos(whole * interval.0),
+            ..Stretch::default()
+        }
+    }
+
+    /// Begins anew like [`Stretch::new`], in the same memory.
+    pub fn renew(&mut self, ts: Nanos, flow_start: Nanos, interval: Nanos) {
+        let signs = self.window.sums.signs.take().map(|mut signs| {
+            *signs = Signs::default();
+            signs
+        });
+        let mut intervals = std::mem::take(&mut self.intervals);
+        let mut periods = std::mem::take(&mut self.periods);
+        intervals.clear();
+        periods.clear();
+        *self = Stretch { intervals, periods, ..Stretch::new(ts, flow_start, interval) };
+        self.window.sums.signs = signs;
+    }
+
+    /// Where the next segment is added.
+    #[inline(always)]
+    pub fn window(&mut self, full: bool) -> &mut Window {
+        if self.in_transfer {
+            return &mut self.window;
+        }
+        if full {
+            return &mut self.run;
+        }
+        self.window.take(&mut self.run);
+        &mut self.window
+    }
+
+    /// The window that holds what was added last, for facts that come later.
+    #[inline]
+    pub fn late(&mut self) -> &mut Window {
+        &mut self.window
+    }
+
+    /// Whether a transfer is under way.
+    pub fn in_transfer(&self) -> bool {
+        self.in_transfer
+    }
+
+    /// Takes the time up to `now`: what Isolate decided, and whose time it was.
+    #[inline]
+    pub fn pass(&mut self, step: Step, now: &Now, pieces: &[Piece]) {
+        // What follows a full segment is the pause; small packets alone begin with the last one.
+        if let Step::Alp { start } | Step::Pause { start } = step
+            && start < now.ts
+        {
+            self.switch(false, start);
+        }
+        if now.ts.since(self.interval_start) < now.interval {
+            pieces.iter().for_each(|piece| self.charge(piece.holder, piece.end.since(piece.start)));
+        } else {
+            self.pass_intervals(now, pieces);
+        }
+        match step {
+            Step::Alp { start } if start >= now.ts => self.switch(false, start),
+            Step::Stay | Step::Alp { .. } => {}
+            Step::Transfer { start } => self.switch(true, start),
+            Step::Pause { .. } => self.switch(true, now.ts),
+        }
+    }
+
+    #[inline]
+    fn charge(&mut self, holder: Holder, time: Nanos) {
+        self.late().sums.signs_mut().times.add(holder, time);
+    }
+
+    /// The same where intervals end in between.
+    #[cold]
+    fn pass_intervals(&mut self, now: &Now, pieces: &[Piece]) {
+        let mut ends = self.interval_ends(now);
+        for piece in pieces {
+            let mut start = piece.start;
+            while let Some(end) = ends[0].filter(|&end| piece.end > end) {
+                self.charge(piece.holder, end.since(start));
+                self.end_interval(end, now.data_packets);
+                start = start.max(end);
+                ends = [ends[1], None];
+            }
+            self.charge(piece.holder, piece.end.since(start));
+        }
+        ends.into_iter().flatten().for_each(|end| self.end_interval(end, now.data_packets));
+    }
+
+    fn switch(&mut self, to_transfer: bool, at: Nanos) {
+        let at = at.max(self.period_start);
+        self.close_period(at);
+        self.interval.merge(&self.window.sums);
+        self.period.take(&mut self.window);
+        self.end_period(at);
+        self.in_transfer = to_transfer;
+        if to_transfer {
+            self.window.take(&mut self.run);
+        }
+    }
+
+    /// Charges the time of the period under way, up to `at`, to the interval under way.
+    fn close_period(&mut self, at: Nanos) {
+        if !self.in_transfer {
+            self.interval_alp += at.since(self.period_start.max(self.interval_start));
+        }
+    }
+
+    fn end_period(&mut self, at: Nanos) {
+        let period = std::mem::take(&mut self.period);
+        self.last = (at, period.sums.data_packets);
+        if at > self.period_start || period.sums.data_packets > 0 {
+            if self.periods.len() == self.periods.capacity() {
+                // Most halves have one or two, and they are large.
+                self.periods.reserve_exact(1 + self.periods.len() / 2);
+            }
+            self.periods.push(Period::new(self.in_transfer, self.period_start, at, period));
+        }
+        self.period_start = at;
+    }
+
+    /// Whether intervals have ended, or so many periods that some have to settle.
+    #[inline]
+    pub fn has_ended_some(&self) -> bool {
+        !self.intervals.is_empty() || self.periods.len() >= MOST_PERIODS
+    }
+
+    /// The periods, to be given back, and how many of the first have settled: too many are left
+    /// after Merge, and later ones hardly ever reach the oldest. None if there is room.
+    pub fn crowded_periods(&mut self) -> Option<(Vec<Period>, usize)> {
+        if self.periods.len() < MOST_PERIODS {
+            return None;
+        }
+        let periods = period::merge(std::mem::take(&mut self.periods), MERGE_DROP);
+        let settled = periods.len().saturating_sub(KEPT_PERIODS);
+        Some((periods, settled))
+    }
+
+    /// Takes the periods back that have not settled.
+    pub fn keep_periods(&mut self, periods: Vec<Period>) {
+        self.periods = periods;
+    }
+
+    /// The periods that are left at the end, merged.
+    pub fn last_periods(&mut self) -> Vec<Period> {
+        period::merge(std::mem::take(&mut self.periods), MERGE_DROP)
+    }
+
+    /// Where intervals end up to now. Whole ones without a segment become one row.
+    #[inline]
+    fn interval_ends(&self, now: &Now) -> [Option<Nanos>; 2] {
+        let over = now.ts.since(self.interval_start);
+        if over < now.interval {
+            return [None; 2];
+        }
+        let first = self.interval_start + now.interval;
+        let idle = over.0 / now.interval.0 - 1;
+        [Some(first), (idle > 0).then(|| first + Nanos(idle * now.interval.0))]
+    }
+
+    fn end_interval(&mut self, end: Nanos, data_packets: u64) {
+        self.window.take(&mut self.run);
+        let mut alp = std::mem::take(&mut self.interval_alp);
+        if !self.in_transfer {
+            alp += end.since(self.period_start.max(self.interval_start));
+        }
+        let mut sums = std::mem::take(&mut self.interval);
+        sums.merge(&self.window.sums);
+        let length = end.since(self.interval_start);
+        let kind = if 2 * alp.0 > length.0 {
+            PeriodKind::Alp
+        } else {
+            let so_far = self.period.sums.data_packets + self.window.sums.data_packets;
+            PeriodKind::of_transfer(so_far.max(self.last_transfer_packets()))
+        };
+        let window = self.window.clone();
+        self.period.take(&mut self.window);
+        let start = self.interval_start;
+        // One at a time, mostly, and a vector would begin with room for four.
+        self.intervals.reserve_exact(1);
+        self.intervals.push(Interval { start, end, kind, sums, window, data_packets });
+        self.interval_start = end;
+    }
+
+    /// Packets of the transfer that ended within this interval, when one did.
+    fn last_transfer_packets(&self) -> u64 {
+        let (end, packets) = self.last;
+        if !self.in_transfer && end > self.interval_start { packets } else { 0 }
+    }
+
+    /// Ends everything at `end`, the time of the last data segment.
+    pub fn finish(&mut self, end: Nanos, interval: Nanos, data_packets: u64) {
+        let now = Now { ts: end, interval, data_packets };
+        self.pass(Step::Stay, &now, &[]);
+        self.window.take(&mut self.run);
+        if end > self.interval_start || self.window.sums.data_packets > 0 {
+            self.end_interval(end.max(self.interval_start), data_packets);
+        }
+        self.period.take(&mut self.window);
+        self.end_period(end.max(self.period_start));
+    }
+}
+
+/// Periods that wait for others to be merged with, some 500 bytes each. Programs that pause have
+/// thousands, and most flows do.
+const MOST_PERIODS: usize = 10;
+/// Periods of which Merge still sees the neighbours when others have settled.
+const KEPT_PERIODS: usize = 4;

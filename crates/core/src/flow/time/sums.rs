@@ -1,0 +1,154 @@
+//! What a stretch of a half adds up to: the raw material of every score.
+
+use crate::flow::time::gaps::{Gaps, PackedGaps};
+use crate::flow::time::signs::Signs;
+use crate::units::Nanos;
+
+/// Sums over the data segments of a window or a period. Two stretches can be added.
+#[derive(Clone, Debug, Default)]
+pub struct Sums {
+    /// First data segment.
+    pub first: Option<Nanos>,
+    /// Last data segment.
+    pub last: Option<Nanos>,
+    /// Segments with payload; super-packets count as the packets they stand for.
+    pub data_packets: u64,
+    /// Payload bytes seen for the first time.
+    pub unique_bytes: u64,
+    /// Payload bytes, retransmissions included.
+    pub payload_bytes: u64,
+    /// Payload bytes sent again.
+    pub retransmitted_bytes: u64,
+    /// Of those, bytes that proved unneeded.
+    pub spurious_bytes: u64,
+    /// IP bytes of new data.
+    pub ip_bytes: u64,
+    /// Of those, the bytes of the first segment: a rate has one gap fewer than segments.
+    pub first_ip_bytes: u64,
+    /// New data segments of which the sender's window was known.
+    pub rwnd_known: u64,
+    /// Of those, segments sent within 3 MSS of the window's end.
+    pub rwnd_limited: u64,
+    /// Sum of the windows at those segments in bytes.
+    pub rwnd_sum: f64,
+    /// Smallest window.
+    pub rwnd_min: Option<u64>,
+    /// Largest flight size.
+    pub flight_max: Option<u64>,
+    /// Round-trip samples, and their sum.
+    pub rtt_samples: u64,
+    /// Sum of the round-trip samples in ns.
+    pub rtt_sum_ns: u64,
+    /// Loss episodes.
+    pub loss_events: u64,
+    /// Signs of what held the sender back; made with the first of them.
+    pub signs: Option<Box<Signs>>,
+}
+
+impl Sums {
+    /// Adds the sums of a later stretch.
+    pub fn merge(&mut self, later: &Sums) {
+        if self.first.is_none() {
+            self.first = later.first;
+            self.first_ip_bytes = later.first_ip_bytes;
+        }
+        self.last = later.last.or(self.last);
+        self.data_packets += later.data_packets;
+        self.unique_bytes += later.unique_bytes;
+        self.payload_bytes += later.payload_bytes;
+        self.retransmitted_bytes += later.retransmitted_bytes;
+        self.spurious_bytes += later.spurious_bytes;
+        self.ip_bytes += later.ip_bytes;
+        self.rwnd_known += later.rwnd_known;
+        self.rwnd_limited += later.rwnd_limited;
+        self.rwnd_sum += later.rwnd_sum;
+        self.rwnd_min = least(self.rwnd_min, later.rwnd_min);
+        self.flight_max = self.flight_max.max(later.flight_max);
+        self.rtt_samples += later.rtt_samples;
+        self.rtt_sum_ns += later.rtt_sum_ns;
+        self.loss_events += later.loss_events;
+        match (&mut self.signs, &later.signs) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs),
+            (None, theirs) => self.signs = theirs.clone(),
+            (_, None) => {}
+        }
+    }
+
+    /// The signs, to be added to.
+    #[inline]
+    pub fn signs_mut(&mut self) -> &mut Signs {
+        self.signs.get_or_insert_default()
+    }
+
+    /// Time from the first to the last data segment.
+    pub fn span(&self) -> Nanos {
+        match (self.first, self.last) {
+            (Some(first), Some(last)) => last.since(first),
+            _ => Nanos(0),
+        }
+    }
+
+    /// Mean round-trip time.
+    pub fn rtt_mean(&self) -> Option<Nanos> {
+        let mean = self.rtt_sum_ns.checked_div(self.rtt_samples)?;
+        Nanos(mean as i64).resolved()
+    }
+
+    /// Mean receiver window in bytes.
+    pub fn rwnd_mean(&self) -> Option<f64> {
+        (self.rwnd_known > 0).then(|| self.rwnd_sum / self.rwnd_known as f64)
+    }
+
+    /// Bit/s of IP packets with new data, first to last segment.
+    pub fn ip_rate_bps(&self) -> Option<f64> {
+        let span = self.span();
+        let bytes = self.ip_bytes.saturating_sub(self.first_ip_bytes);
+        (span.0 > 0).then(|| bytes as f64 * 8e9 / span.0 as f64)
+    }
+}
+
+/// Sums with the gaps between their segments.
+#[derive(Clone, Debug, Default)]
+pub struct Window {
+    /// The sums.
+    pub sums: Sums,
+    /// Gaps between new data segments, without those of recovery; made with the first gap.
+    pub gaps: Option<Box<Gaps>>,
+}
+
+impl Window {
+    /// Adds one gap.
+    #[inline]
+    pub fn gap(&mut self, gap: Nanos) {
+        self.gaps.get_or_insert_default().add(gap);
+    }
+
+    /// Moves what `later` holds to the end of this one, and empties it.
+    pub fn take(&mut self, later: &mut Window) {
+        if self.sums.signs.is_none() {
+            self.sums.signs = later.sums.signs.take();
+        }
+        self.sums.merge(&later.sums);
+        later.sums = Sums::default();
+        match (&mut self.gaps, &mut later.gaps) {
+            (Some(mine), Some(theirs)) => {
+                mine.merge(theirs);
+                later.gaps = None;
+            }
+            (None, theirs) => self.gaps = theirs.take(),
+            (_, None) => {}
+        }
+    }
+
+    /// The gaps packed, for keeping.
+    pub fn packed(&self) -> PackedGaps {
+        self.gaps.as_ref().map(|gaps| gaps.pack()).unwrap_or_default()
+    }
+}
+
+fn least(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}

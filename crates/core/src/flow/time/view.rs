@@ -1,0 +1,429 @@
+//! The sender's view of acknowledgements and windows, from wherever the observer stands.
+//!
+//! An acknowledgement that passes the observer at `t` can influence data that passes it no earlier
+//! than `t + tau`, where `tau` is the delay from the observer to the sender and back. Holding every
+//! acknowledgement back for that long gives what the sender knew when it sent a segment, without
+//! any assumption that both ways take equally long. A timestamp echo proves earlier that the sender
+//! had it: every acknowledgement whose tsval is not after a segment's tsecr was known when that was
+//! sent.
+
+use crate::flow::entry::Entry;
+use crate::flow::time::clock::{Clock, Holder, Piece};
+use crate::units::Nanos;
+use std::collections::VecDeque;
+
+/// What the sender knew when it sent a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Lowest unacknowledged byte.
+    pub una: u64,
+    /// After the last byte that the receiver's window allows; `None` when the scale is unknown.
+    pub edge: Option<u64>,
+}
+
+/// Acknowledgements on their way to the sender, and what has reached it.
+#[derive(Debug)]
+pub struct SenderView {
+    coming: VecDeque<Coming>,
+    /// As [`Known`] has them, or [`UNKNOWN`].
+    una: u64,
+    edge: u64,
+    closed: bool,
+    shrinks: u8,
+    overflow: u64,
+    /// What the sender sent last, and what a full segment takes.
+    next: u64,
+    mss: u32,
+    /// The last segment was small, and not because the window was.
+    dry: bool,
+    /// Acknowledgements that came since the last segment and moved the window.
+    released: u8,
+    /// When the last one of them arrived.
+    released_at: Nanos,
+    /// What was acknowledged when the last segment was sent.
+    una_sent: u64,
+    /// Largest window of the receiver.
+    window_most: u64,
+    /// What was in flight at the end of such waits as a send buffer makes, the most of late.
+    level: u64,
+    /// A loss is repaired once this is acknowledged.
+    recovery_point: Option<u64>,
+    clock: Clock,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Coming {
+    due: Nanos,
+    una: u64,
+    /// Or [`UNKNOWN`].
+    edge: u64,
+    tsval: u32,
+    has_timestamps: bool,
+    closed: bool,
+}
+
+impl Default for SenderView {
+    fn default() -> SenderView {
+        SenderView {
+            coming: VecDeque::new(),
+            una: UNKNOWN,
+            edge: UNKNOWN,
+            closed: false,
+            shrinks: 0,
+            overflow: 0,
+            next: 0,
+            mss: 0,
+            dry: false,
+            released: 0,
+            released_at: Nanos(0),
+            una_sent: UNKNOWN,
+            window_most: 0,
+            level: 0,
+            recovery_point: None,
+            clock: Clock::default(),
+        }
+    }
+}
+
+impl SenderView {
+    /// An acknowledgement passes the observer; it takes effect after `tau`.
+    #[inline(always)]
+    pub fn acknowledgement(&mut self, entry: &Entry, una: u64, rwnd: Option<u64>, tau: Nanos) {
+        let edge = rwnd.map_or(UNKNOWN, |rwnd| una + rwnd);
+        let newest = self.coming.back().map_or((self.una, self.edge), |ack| (ack.una, ack.edge));
+        if newest == (una, edge) && entry.window_raw != 0 {
+            // Nothing new: the other side's data repeats the same acknowledgement.
+            return;
+        }
+        while self.coming.front().is_some_and(|front| front.due <= entry.ts) {
+            self.release_front(entry.ts);
+        }
+        if self.coming.len() >= MOST_COMING {
+            self.overflow += 1;
+            self.release_front(entry.ts);
+        }
+        self.coming.push_back(Coming {
+            due: entry.ts + tau,
+            una,
+            edge,
+            tsval: entry.tsval,
+            has_timestamps: entry.has_timestamps(),
+            closed: entry.window_raw == 0,
+        });
+    }
+
+    /// Begins anew, in the same memory if that is little.
+    pub(crate) fn renew(&mut self) {
+        let mut coming = std::mem::take(&mut self.coming);
+        coming.clear();
+        coming.shrink_to(KEPT_WHEN_RENEWED);
+        *self = SenderView { coming, ..SenderView::default() };
+    }
+
+    /// Part of [`crate::flow::Flow::shrink`].
+    pub(crate) fn shrink(&mut self) {
+        self.coming.shrink_to_fit();
+    }
+
+    /// What the sender of `entry` knew. `None` before the first acknowledgement reached it.
+    #[inline(always)]
+    pub fn at(&mut self, entry: &Entry) -> Option<Known> {
+        while let Some(front) = self.coming.front() {
+            let echoed = front.has_timestamps
+                && entry.has_timestamps()
+                && entry.tsecr.wrapping_sub(front.tsval) as i32 >= 0;
+            if front.due > entry.ts && !echoed {
+                break;
+            }
+            self.release_front(entry.ts);
+        }
+        let edge = (self.edge != UNKNOWN).then_some(self.edge);
+        (self.una != UNKNOWN).then_some(Known { una: self.una, edge })
+    }
+
+    /// The sender sends at `ts`. Gives whose time it was since the last time it did, and whether
+    /// the last of several acknowledgements meanwhile let it go on, by how soon after it that was:
+    /// `None` unless the send queue was empty, by a small last segment, and they freed a part of
+    /// what was in flight: neither hardly any of it nor nearly all.
+    #[inline(always)]
+    pub fn take_times(&mut self, ts: Nanos) -> (&mut [Piece], Option<bool>) {
+        self.clock.charge(self.holder(), ts);
+        let (soon_after, ran_dry) = (ts.since(self.released_at), self.dry);
+        let part = self.released > 1 && self.has_freed_a_part();
+        let level = part && ran_dry && self.is_level();
+        let gap = self.clock.sent(ts);
+        let mut woken = None;
+        if self.released > 1 {
+            let soon = is_woken(gap, i64::from(self.released), soon_after);
+            blame_pause(gap, soon);
+            let soon = soon || level && soon_after < CLOCKED;
+            woken = Some(soon).filter(|_| ran_dry && part);
+        }
+        (gap, woken)
+    }
+
+    /// The sender has sent up to `next`; `dry` if what it sent was small, `recovery_point` while it
+    /// repairs a loss.
+    #[inline(always)]
+    pub fn sent(&mut self, next: u64, mss: u32, dry: bool, recovery_point: Option<u64>) {
+        (self.next, self.mss, self.dry) = (next, mss, dry);
+        self.recovery_point = recovery_point;
+        self.released = 0;
+        self.una_sent = self.una;
+    }
+
+    fn has_freed_a_part(&self) -> bool {
+        let before = self.next.saturating_sub(self.una_sent);
+        let left = self.next.saturating_sub(self.una).min(before);
+        (before - left) * FREED_PARTS >= before && left * LEFT_PARTS >= before
+    }
+
+    /// Whether as much is in flight as at the end of other waits: a buffer wakes its writer when a
+    /// certain part of it is free, however long that takes. Wakes come late now and then, but none
+    /// comes early, so that the most of late is what they are held against.
+    fn is_level(&mut self) -> bool {
+        let before = self.next.saturating_sub(self.una_sent);
+        let left = self.next.saturating_sub(self.una);
+        let level = left.abs_diff(self.level) * LEVEL_PARTS <= before;
+        self.level = left.max(self.level - self.level.saturating_sub(left) / LEVEL_MEMORY);
+        level
+    }
+
+    #[inline(always)]
+    fn holder(&self) -> Holder {
+        if self.una == UNKNOWN {
+            // Without acknowledgements nothing tells one wait from another.
+            Holder::Network
+        } else if self.recovery_point.is_some() {
+            Holder::Recovery
+        } else if self.is_full() {
+            Holder::Receiver
+        } else if self.una >= self.next {
+            Holder::Idle
+        } else if self.dry {
+            Holder::Dry
+        } else if self.released > 0 {
+            Holder::Unused
+        } else {
+            Holder::Network
+        }
+    }
+
+    #[inline(always)]
+    fn is_full(&self) -> bool {
+        // A sender waits for room for a full segment, or for half of the largest window ever (RFC
+        // 9293 section 3.8.6.2.1): on loopback a segment is as large as the window. An unknown edge
+        // is above all others.
+        let need = u64::from(self.mss).min((self.window_most / 2).max(1));
+        self.closed || self.edge < self.next + need
+    }
+
+    fn release_front(&mut self, now: Nanos) {
+        let Some(ack) = self.coming.pop_front() else { return };
+        self.clock.charge(self.holder(), ack.due.min(now));
+        let moves = self.una == UNKNOWN || ack.una > self.una;
+        if moves {
+            self.released = self.released.saturating_add(1);
+            self.released_at = ack.due.min(now);
+        }
+        self.recovery_point = self.recovery_point.filter(|&point| ack.una < point);
+        self.una = if self.una == UNKNOWN { ack.una } else { self.una.max(ack.una) };
+        if ack.edge < self.edge && self.edge != UNKNOWN {
+            // The right edge does not retreat (RFC 9293 section 3.8.6) unless the receiver says so
+            // twice: once may be an acknowledgement that was overtaken.
+            self.shrinks += 1;
+            if self.shrinks >= 2 {
+                self.edge = ack.edge;
+                self.shrinks = 0;
+            }
+        } else if ack.edge != UNKNOWN {
+            self.edge = ack.edge;
+            self.shrinks = 0;
+        }
+        if ack.edge != UNKNOWN {
+            self.window_most = self.window_most.max(ack.edge - ack.una);
+        }
+        self.closed = ack.closed;
+    }
+
+    /// Acknowledgements that took effect early since too many were under way.
+    pub fn overflow(&self) -> u64 {
+        self.overflow
+    }
+}
+
+/// Whether a segment comes so soon after an acknowledgement that one in four would at random.
+fn is_woken(gap: &[Piece], released: i64, after: Nanos) -> bool {
+    let whole: i64 = gap.iter().map(|piece| piece.end.since(piece.start).0).sum();
+    after.0 < CLOCKED.0.min(whole / released / 4)
+}
+
+/// Several acknowledgements made room for long and none let anything out: there was nothing to
+/// send, and there had not been since the last segment. For long, since the delay to the sender is
+/// known only so well. Where the last of a few acknowledgements let it go on, though, it was the
+/// buffer that had to empty far enough: Linux wakes a writer when a third is free
+/// (`sk_stream_is_writable`).
+fn blame_pause(gap: &mut [Piece], woken: bool) {
+    let pause: i64 = gap.iter().map(Piece::pause_ns).sum();
+    let whole: i64 = gap.iter().map(|piece| piece.end.since(piece.start).0).sum();
+    if woken {
+        let freed = gap.iter_mut().filter(|piece| piece.holder == Holder::Unused);
+        freed.for_each(|piece| piece.holder = Holder::Network);
+    } else if pause * 4 > whole {
+        let waits = gap.iter_mut().filter(|piece| piece.holder == Holder::Network);
+        waits.for_each(|piece| piece.holder = Holder::Unused);
+    }
+}
+
+/// A segment so soon after an acknowledgement may have been let out by it: a program that the
+/// kernel woke for room in its send buffer wrote 0.08 to 0.2 ms later on the kernel.
+const CLOCKED: Nanos = Nanos(300_000);
+/// Less than such a part of the flight is freed by acknowledgements that each let a segment out, a
+/// few of which may seem to come together: a full send buffer waits for a third of itself.
+const FREED_PARTS: u64 = 8;
+/// Two thirds of a buffer are left when it wakes a writer, of which the last write may have been
+/// the larger part: a write as large as the buffer leaves two fifths, one of twice its size a
+/// fourth. A program whose period is near the round-trip time may come just before the end.
+const LEFT_PARTS: u64 = 5;
+/// As much is in flight as before within such a part of it: bursts of acknowledgements that free a
+/// few segments each pass while a writer wakes up. One wait in ten would at random.
+const LEVEL_PARTS: u64 = 32;
+/// Waits over which the most in flight falls to the others.
+const LEVEL_MEMORY: u64 = 16;
+/// In place of a number in the wide sequence space, which never gets there.
+const UNKNOWN: u64 = u64::MAX;
+/// Room that the view of the next flow takes over.
+const KEPT_WHEN_RENEWED: usize = 16;
+/// A round trip of acknowledgements at 100,000 a second and 100 ms is 10,000.
+const MOST_COMING: usize = 16_384;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::marks;
+
+    fn entry(ts: i64, tsval: u32, tsecr: u32) -> Entry {
+        let ts = Nanos::from_millis(ts);
+        let marks = marks::TIMESTAMPS;
+        Entry { ts, tsval, tsecr, marks, window_raw: 1, ..Entry::default() }
+    }
+
+    #[test]
+    fn acknowledgements_take_effect_after_the_way_to_the_sender_and_back() {
+        let mut view = SenderView::default();
+        let tau = Nanos::from_millis(10);
+        view.acknowledgement(&entry(0, 50, 0), 1_000, Some(5_000), tau);
+        view.acknowledgement(&entry(5, 55, 0), 2_000, Some(5_000), tau);
+        assert_eq!(view.at(&entry(9, 0, 49)), None);
+        assert_eq!(view.at(&entry(10, 0, 50)), Some(Known { una: 1_000, edge: Some(6_000) }));
+        assert_eq!(view.at(&entry(11, 0, 55)).map(|known| known.una), Some(2_000), "echoed");
+    }
+
+    #[test]
+    fn time_counts_as_the_windows_while_no_full_segment_fits() {
+        let mut view = SenderView::default();
+        let tau = Nanos::from_millis(10);
+        view.acknowledgement(&entry(0, 0, 0), 0, Some(3_000), tau);
+        let send = |view: &mut SenderView, ms, next| {
+            view.at(&entry(ms, 0, 0));
+            let times = view.take_times(Nanos::from_millis(ms)).0.iter();
+            let times: Vec<_> = times
+                .map(|piece| (piece.holder, piece.end.since(piece.start).0 / 1_000_000))
+                .collect();
+            view.sent(next, 1_000, false, None);
+            times
+        };
+        assert_eq!(send(&mut view, 20, 1_000), []);
+        assert_eq!(send(&mut view, 21, 2_500), [(Holder::Network, 1)]);
+        view.acknowledgement(&entry(40, 0, 0), 2_500, Some(3_000), tau);
+        assert_eq!(send(&mut view, 70, 3_500), [(Holder::Receiver, 29), (Holder::Idle, 20)]);
+    }
+
+    #[test]
+    fn one_byte_fills_no_window_that_a_full_segment_would() {
+        // Loopback: the largest segment is as large as the window.
+        let holder = |next: u64| {
+            let mut view = SenderView::default();
+            view.acknowledgement(&entry(0, 0, 0), 0, Some(65_483), Nanos(0));
+            view.at(&entry(1, 0, 0));
+            view.take_times(Nanos::from_millis(1));
+            view.sent(next, 65_483, false, None);
+            view.at(&entry(9, 0, 0));
+            let times = view.take_times(Nanos::from_millis(9)).0.iter();
+            times.map(|piece| piece.holder).collect::<Vec<_>>()
+        };
+        assert_eq!(holder(1), [Holder::Network]);
+        assert_eq!(holder(65_000), [Holder::Receiver]);
+    }
+
+    #[test]
+    fn a_writer_is_woken_by_the_last_of_several_acknowledgements() {
+        // Of 9,000 bytes in flight, three acknowledgements free some; the next segment leaves so
+        // many microseconds after the last of them, 30 ms after the one before it.
+        let woken = |freed: u64, after_us: i64| {
+            let mut view = SenderView::default();
+            view.acknowledgement(&entry(0, 0, 0), 0, None, Nanos(0));
+            view.at(&entry(1, 0, 0));
+            view.take_times(Nanos::from_millis(1));
+            view.sent(9_000, 1_000, true, None);
+            for (i, ms) in [10, 20, 30].into_iter().enumerate() {
+                view.acknowledgement(&entry(ms, 0, 0), freed * (i as u64 + 1) / 3, None, Nanos(0));
+            }
+            let ts = Nanos::from_millis(30) + Nanos(after_us * 1_000);
+            view.at(&Entry { ts, ..entry(30, 0, 0) });
+            view.take_times(ts).1
+        };
+        assert_eq!(woken(3_000, 100), Some(true), "a third is free");
+        assert_eq!(woken(3_000, 2_000), Some(false), "the program's own time");
+        assert_eq!(woken(600, 100), None, "hardly anything");
+        assert_eq!(woken(8_000, 100), None, "nearly all");
+    }
+
+    #[test]
+    fn among_dense_acknowledgements_a_writer_is_known_by_what_is_left() {
+        // Every 30 ms acknowledgements come 0.1 ms apart; the next write comes right after one of
+        // them, when so much of 90,000 bytes is still in flight.
+        let woken = |left: [u64; 4]| {
+            let mut view = SenderView::default();
+            let us = |us: i64| Entry { ts: Nanos(us * 1_000), ..entry(0, 0, 0) };
+            view.acknowledgement(&us(0), 0, None, Nanos(0));
+            let mut una = 0;
+            left.into_iter()
+                .zip(1..)
+                .map(move |(left, round)| {
+                    view.at(&us(round * 30_000));
+                    let woken = view.take_times(Nanos(round * 30_000_000)).1;
+                    view.sent(una + 90_000, 1_000, true, None);
+                    let freed = 90_000 - left;
+                    for i in 0..250 {
+                        let at = us(round * 30_000 + 4_950 + i * 100);
+                        view.acknowledgement(
+                            &at,
+                            una + freed * (i as u64 + 1) / 250,
+                            None,
+                            Nanos(0),
+                        );
+                    }
+                    una += freed;
+                    woken
+                })
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(woken([60_000, 60_400, 59_000, 60_000])[2..], [Some(true), Some(true)]);
+        assert_eq!(woken([60_000, 40_000, 70_000, 30_000])[2..], [Some(false), Some(false)]);
+    }
+
+    #[test]
+    fn the_right_edge_retreats_only_when_told_twice() {
+        let mut view = SenderView::default();
+        let edges: Vec<u64> = [(0, 9_000), (1_000, 7_000), (2_000, 6_000), (3_000, 9_000)]
+            .into_iter()
+            .enumerate()
+            .map(|(i, (una, rwnd))| {
+                view.acknowledgement(&entry(i as i64, 0, 0), una, Some(rwnd), Nanos(0));
+                view.at(&entry(i as i64, 0, 0)).unwrap().edge.unwrap()
+            })
+            .collect();
+        assert_eq!(edges, [9_000, 9_000, 8_000, 12_000]);
+    }
+}

@@ -1,0 +1,434 @@
+//! The words of a verdict: limitations, the causes that refine them, confidences, declared once.
+//!
+//! Tables, simulator, texts, colours, filters and the measurement of accuracy all read them here;
+//! Python does so through `tcpwhy.vocabulary`. A new cause is one row in this file.
+
+/// Declares the limitations: the enum, its words, and what else is said of each.
+macro_rules! limits {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $word:literal {
+        plain: $plain:literal, next: $next:literal, owners: [$($owner:ident),*],
+        light: $light:literal, dark: $dark:literal, block: $block:literal, hue: $hue:literal,
+        paper: [$($paper:ident),+],
+    })+) => {
+        /// What keeps a half from going faster.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Limitation { $($(#[doc = $doc])+ $variant,)+ }
+
+        impl Limitation {
+            /// Every limitation.
+            pub const ALL: &'static [Limitation] = &[$(Limitation::$variant,)+];
+            /// Their words, in the same order.
+            pub const WORDS: &'static [&'static str] = &[$($word,)+];
+
+            /// The word in the tables.
+            pub const fn name(self) -> &'static str {
+                self.about().word
+            }
+
+            /// All that is said of it.
+            pub const fn about(self) -> &'static AboutLimitation {
+                match self { $(Limitation::$variant => &AboutLimitation {
+                    word: $word,
+                    doc: concat!($($doc),+),
+                    plain: $plain,
+                    next: $next,
+                    owners: &[$(Owner::$owner),*],
+                    colour_light: $light,
+                    colour_dark: $dark,
+                    block: $block,
+                    hue: $hue,
+                    paper: &[$(Limitation::$paper),+],
+                },)+ }
+            }
+        }
+    };
+}
+
+/// Declares the causes: the enum, its words, and what else is said of each.
+macro_rules! causes {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $word:literal of $limitation:ident {
+        culprit: $culprit:literal, filter: $filter:expr,
+    })+) => {
+        /// A limitation refined: what to look for, and what to change.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Cause { $($(#[doc = $doc])+ $variant,)+ }
+
+        impl Cause {
+            /// Every cause.
+            pub const ALL: &'static [Cause] = &[$(Cause::$variant,)+];
+            /// Their words, in the same order.
+            pub const WORDS: &'static [&'static str] = &[$($word,)+];
+
+            /// The word in the tables.
+            pub const fn name(self) -> &'static str {
+                self.about().word
+            }
+
+            /// What it refines.
+            pub const fn limitation(self) -> Limitation {
+                self.about().limitation
+            }
+
+            /// All that is said of it.
+            pub const fn about(self) -> &'static AboutCause {
+                match self { $(Cause::$variant => &AboutCause {
+                    word: $word,
+                    doc: concat!($($doc),+),
+                    limitation: Limitation::$limitation,
+                    culprit: $culprit,
+                    filter: $filter,
+                },)+ }
+            }
+        }
+    };
+}
+
+/// What is said of a limitation.
+#[derive(Debug)]
+pub struct AboutLimitation {
+    /// The word in the tables.
+    pub word: &'static str,
+    /// What it means, in a sentence.
+    pub doc: &'static str,
+    /// Its name in a sentence.
+    pub plain: &'static str,
+    /// Its name where it will limit next.
+    pub next: &'static str,
+    /// The owners of the time that it accounts for.
+    pub owners: &'static [Owner],
+    /// Its colour on white. All are told apart by people with any colour vision (Paul Tol's muted
+    /// scheme).
+    pub colour_light: &'static str,
+    /// Its colour on black: much the same hues, light enough to be seen there.
+    pub colour_dark: &'static str,
+    /// How it looks in a bar of characters, with and without colour.
+    pub block: char,
+    /// Its colour in a terminal: an SGR foreground code.
+    pub hue: u8,
+    /// The answers of the paper's tree that are right where this is true. The tree has no word for
+    /// some: it calls what is the sender's doing `transport`, and a policer a bottleneck.
+    pub paper: &'static [Limitation],
+}
+
+/// What is said of a cause.
+#[derive(Debug)]
+pub struct AboutCause {
+    /// The word in the tables: that of its limitation, and its own after a slash.
+    pub word: &'static str,
+    /// What it means, in a sentence.
+    pub doc: &'static str,
+    /// What it refines.
+    pub limitation: Limitation,
+    /// The subject of "… kept it from going faster".
+    pub culprit: &'static str,
+    /// The display filter of Wireshark for the packets that show it, where there is one.
+    pub filter: Option<&'static str>,
+}
+
+/// Who held the sender back during a wait: the columns `share_…`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// The application had nothing to send.
+    Application,
+    /// The receiver's window was full.
+    ReceiverWindow,
+    /// The network or congestion control.
+    Network,
+    /// Losses were repaired.
+    Recovery,
+}
+
+impl Owner {
+    /// The word after `share_`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Owner::Application => "application",
+            Owner::ReceiverWindow => "receiver_window",
+            Owner::Network => "network",
+            Owner::Recovery => "recovery",
+        }
+    }
+}
+
+limits! {
+    /// The application had nothing, or not enough, to send.
+    Application = "application" {
+        plain: "the application", next: "the application", owners: [Application],
+        light: "#88ccee", dark: "#9ce6e7", block: '░', hue: 36,
+        paper: [Application],
+    }
+    /// The window that the receiver advertises is full.
+    ReceiverWindow = "receiver_window" {
+        plain: "the receiver's window", next: "the receiver's window", owners: [ReceiverWindow],
+        light: "#ddcc77", dark: "#fdd46d", block: '▒', hue: 33,
+        paper: [ReceiverWindow],
+    }
+    /// A window of the sending host itself is full: its send buffer, or a clamp on cwnd.
+    SenderWindow = "sender_window" {
+        plain: "the sender's own window", next: "the sender's own window",
+        owners: [Network, Recovery],
+        light: "#999933", dark: "#c17114", block: '▚', hue: 35,
+        paper: [Transport],
+    }
+    /// The connection fills a link that it has to itself.
+    UnsharedBottleneck = "unshared_bottleneck" {
+        plain: "a full link, not shared", next: "the capacity of the link",
+        owners: [Network, Recovery],
+        light: "#332288", dark: "#7354ff", block: '█', hue: 34,
+        paper: [UnsharedBottleneck],
+    }
+    /// The connection shares a full link with others.
+    SharedBottleneck = "shared_bottleneck" {
+        plain: "a shared link", next: "a shared link", owners: [Network, Recovery],
+        light: "#44aa99", dark: "#24d2bd", block: '▓', hue: 34,
+        paper: [SharedBottleneck],
+    }
+    /// A token bucket drops what exceeds its rate.
+    Policer = "policer" {
+        plain: "a policer", next: "a policer", owners: [Network, Recovery],
+        light: "#882255", dark: "#b34aa1", block: '▛', hue: 31,
+        paper: [UnsharedBottleneck, SharedBottleneck],
+    }
+    /// Packets are lost without congestion.
+    RandomLoss = "random_loss" {
+        plain: "random loss", next: "the rate of losses", owners: [Network, Recovery],
+        light: "#cc6677", dark: "#ff99b1", block: '▞', hue: 31,
+        paper: [Transport],
+    }
+    /// TCP itself: slow start, the growth of its window, the time that recovery takes.
+    Transport = "transport" {
+        plain: "TCP itself", next: "TCP itself", owners: [Network, Recovery],
+        light: "#117733", dark: "#24c879", block: '▄', hue: 32,
+        paper: [Transport],
+    }
+    /// The peer or the path is gone: segments are repeated and nothing answers.
+    Unresponsive = "unresponsive" {
+        plain: "a peer or path that does not answer", next: "a peer or path that does not answer",
+        owners: [Network, Recovery],
+        light: "#aa4499", dark: "#a890d8", block: '▗', hue: 35,
+        paper: [Transport],
+    }
+    /// Several limits, none of them ahead.
+    Mixed = "mixed" {
+        plain: "several together", next: "several together", owners: [],
+        light: "#bbbbbb", dark: "#8c8c8c", block: '▖', hue: 37,
+        paper: [Mixed],
+    }
+}
+
+const RESENT: &str = "tcp.analysis.retransmission || tcp.analysis.fast_retransmission";
+const WINDOW: &str = "tcp.analysis.window_full || tcp.analysis.zero_window";
+const QUEUED: &str = "tcp.analysis.ack_rtt > {rtt_s:.6f}";
+
+causes! {
+    /// The application had nothing to send.
+    ApplicationIdle = "application/idle" of Application {
+        culprit: "The application on {src}, which had nothing to send,",
+        filter: Some("tcp.len > 0 && tcp.time_delta > {rtt_s:.6f}"),
+    }
+    /// The application, or pacing on its behalf, spread what it sent.
+    ApplicationPaced = "application/paced" of Application {
+        culprit: "The application on {src}, or pacing on its behalf,",
+        filter: Some("tcp.len > 0 && tcp.time_delta > 0"),
+    }
+    /// The application wrote less than a segment at a time.
+    ApplicationSmallWrites = "application/small_writes" of Application {
+        culprit: "The application on {src}, with writes of less than a segment,",
+        filter: Some("tcp.len > 0 && tcp.len < {mss}"),
+    }
+    /// The receive buffer, as advertised, is smaller than the path.
+    ReceiverBuffer = "receiver_window/buffer" of ReceiverWindow {
+        culprit: "The receive window of {dst}, too small for this path,",
+        filter: Some(WINDOW),
+    }
+    /// The receiving application reads more slowly than the path delivers.
+    ReceiverSlowReader = "receiver_window/slow_reader" of ReceiverWindow {
+        culprit: "The application on {dst}, which read too slowly,",
+        filter: Some(
+            "tcp.analysis.window_full || tcp.analysis.zero_window || tcp.analysis.window_update",
+        ),
+    }
+    /// The window cannot exceed 65,535 bytes.
+    ReceiverNoScaling = "receiver_window/no_window_scaling" of ReceiverWindow {
+        culprit: "The receive window of {dst}, without window scaling,",
+        filter: Some(
+            "tcp.flags.syn == 1 || tcp.analysis.window_full || tcp.analysis.zero_window",
+        ),
+    }
+    /// The send buffer holds no more.
+    SenderBuffer = "sender_window/send_buffer" of SenderWindow {
+        culprit: "The send buffer of {src}, too small for this path,",
+        filter: Some("tcp.len > 0 && tcp.flags.push == 1"),
+    }
+    /// The congestion window is held at a fixed size.
+    SenderClamp = "sender_window/cwnd_clamp" of SenderWindow {
+        culprit: "A clamp on the congestion window of {src}",
+        filter: None,
+    }
+    /// Either of the two.
+    SenderUndetermined = "sender_window/undetermined" of SenderWindow {
+        culprit: "A window of {src} itself, send buffer or clamped cwnd,",
+        filter: None,
+    }
+    /// Alone at a full link, with a queue.
+    UnsharedQueue = "unshared_bottleneck/queue" of UnsharedBottleneck {
+        culprit: "A full link, which this connection had to itself,",
+        filter: Some(QUEUED),
+    }
+    /// Alone at a full link with hardly a queue, so that losses show it.
+    UnsharedLoss = "unshared_bottleneck/loss" of UnsharedBottleneck {
+        culprit: "A full link with a short queue, which it had to itself,",
+        filter: Some(RESENT),
+    }
+    /// A full link shared with others, with losses.
+    SharedLoss = "shared_bottleneck/loss" of SharedBottleneck {
+        culprit: "A full link, shared with others,",
+        filter: Some(RESENT),
+    }
+    /// A full link shared with others, with a queue.
+    SharedQueue = "shared_bottleneck/queue" of SharedBottleneck {
+        culprit: "A full link, shared with others,",
+        filter: Some(QUEUED),
+    }
+    /// A full link shared with others, which marks.
+    SharedEcn = "shared_bottleneck/ecn" of SharedBottleneck {
+        culprit: "A full link, shared with others, which marks instead of dropping,",
+        filter: Some("ip.dsfield.ecn == 3 || tcp.flags.ece == 1"),
+    }
+    /// A token bucket drops what exceeds its rate.
+    Policer = "policer" of Policer {
+        culprit: "A policer, which drops what exceeds its rate,",
+        filter: Some(RESENT),
+    }
+    /// Packets are lost without congestion.
+    RandomLoss = "random_loss" of RandomLoss {
+        culprit: "Random loss, which no congestion caused,",
+        filter: Some(RESENT),
+    }
+    /// Slow start had not ended.
+    SlowStart = "transport/slow_start" of Transport {
+        culprit: "Slow start, which had not ended,",
+        filter: None,
+    }
+    /// Congestion avoidance grows the window and nothing else holds it.
+    CongestionAvoidance = "transport/congestion_avoidance" of Transport {
+        culprit: "The slow growth of its window in congestion avoidance",
+        filter: None,
+    }
+    /// Losses are being repaired, or timers waited for.
+    Recovery = "transport/recovery" of Transport {
+        culprit: "The time that TCP took to recover from losses",
+        filter: Some(RESENT),
+    }
+    /// Nothing answers any more, whatever is sent.
+    UnresponsivePeer = "unresponsive/peer" of Unresponsive {
+        culprit: "The silence of {dst}, or of the path to it,",
+        filter: Some(RESENT),
+    }
+    /// Full-size segments vanish and smaller ones arrive: a black hole of path MTU discovery.
+    UnresponsivePathMtu = "unresponsive/path_mtu" of Unresponsive {
+        culprit: "A path to {dst} on which full-size segments vanish",
+        filter: Some("tcp.len >= {mss}"),
+    }
+}
+
+impl Cause {
+    /// Whether it is what the network's time was spent on.
+    pub fn is_of_network(self) -> bool {
+        !matches!(self.limitation(), Limitation::Application | Limitation::ReceiverWindow)
+    }
+
+    /// Whether nothing holds the sender but TCP, which grows.
+    pub fn is_growth(self) -> bool {
+        matches!(self, Cause::SlowStart | Cause::CongestionAvoidance)
+    }
+
+    /// Whether a link is full.
+    pub fn is_bottleneck(self) -> bool {
+        self.limitation().is_bottleneck()
+    }
+}
+
+impl Limitation {
+    /// Whether a link is full.
+    pub fn is_bottleneck(self) -> bool {
+        matches!(self, Limitation::UnsharedBottleneck | Limitation::SharedBottleneck)
+    }
+}
+
+/// How sure a verdict is. The share of right answers that each stands for is measured, not set:
+/// see the accuracy table in the documentation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Confidence {
+    /// A guess from little.
+    #[default]
+    Low,
+    /// The likeliest of several.
+    Medium,
+    /// Nothing speaks against it.
+    High,
+}
+
+impl Confidence {
+    /// Every confidence, the surest last.
+    pub const ALL: [Confidence; 3] = [Confidence::Low, Confidence::Medium, Confidence::High];
+
+    /// The word in the column `confidence`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Confidence::Low => "low",
+            Confidence::Medium => "medium",
+            Confidence::High => "high",
+        }
+    }
+
+    /// What it stands for.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Confidence::Low => "it is a guess from little",
+            Confidence::Medium => "it is the likeliest of several",
+            Confidence::High => "no other cause is likely",
+        }
+    }
+
+    /// One step less sure.
+    pub fn less(self) -> Confidence {
+        match self {
+            Confidence::High => Confidence::Medium,
+            Confidence::Medium | Confidence::Low => Confidence::Low,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn the_word_of_a_cause_begins_with_that_of_its_limitation() {
+        for cause in Cause::ALL {
+            let (name, limitation) = (cause.name(), cause.limitation().name());
+            assert_eq!(name.split('/').next(), Some(limitation), "{cause:?}");
+        }
+    }
+
+    #[test]
+    fn no_two_limitations_look_alike() {
+        let about = || Limitation::ALL.iter().map(|limitation| limitation.about());
+        let all = Limitation::ALL.len();
+        assert_eq!(about().map(|about| about.word).collect::<HashSet<_>>().len(), all);
+        assert_eq!(about().map(|about| about.colour_light).collect::<HashSet<_>>().len(), all);
+        assert_eq!(about().map(|about| about.colour_dark).collect::<HashSet<_>>().len(), all);
+        assert_eq!(about().map(|about| about.block).collect::<HashSet<_>>().len(), all);
+    }
+
+    #[test]
+    fn the_tree_of_the_paper_is_judged_by_words_that_it_has() {
+        for limitation in Limitation::ALL {
+            for answer in limitation.about().paper {
+                assert_eq!(answer.about().paper.first(), Some(answer), "{limitation:?}");
+            }
+        }
+    }
+}

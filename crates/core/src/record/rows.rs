@@ -1,0 +1,37 @@
+//! Rows of all tables, until they are enough for a batch.
+
+use super::{Batches, FlowRow, IntervalRow, PeriodRow, SegmentRow, Table};
+use arrow_array::RecordBatch;
+
+/// Rows that wait, by table.
+#[derive(Default)]
+pub struct Rows {
+    /// One per direction.
+    pub flows: Batches<FlowRow>,
+    /// One per direction and interval.
+    pub intervals: Batches<IntervalRow>,
+    /// One per direction and period.
+    pub periods: Batches<PeriodRow>,
+    /// One per segment of a chosen flow.
+    pub segments: Batches<SegmentRow>,
+}
+
+impl Rows {
+    /// The batches that are ready: every row that waits with `all`.
+    pub fn take(&mut self, all: bool) -> Vec<(Table, RecordBatch)> {
+        let mut ready = Vec::new();
+        let mut add = |table, rows: usize, take: &mut dyn FnMut() -> Option<RecordBatch>| {
+            if all || rows >= BATCH_ROWS {
+                ready.extend(take().map(|batch| (table, batch)));
+            }
+        };
+        add(Table::Flows, self.flows.len(), &mut || self.flows.take());
+        add(Table::Intervals, self.intervals.len(), &mut || self.intervals.take());
+        add(Table::Periods, self.periods.len(), &mut || self.periods.take());
+        add(Table::Segments, self.segments.len(), &mut || self.segments.take());
+        ready
+    }
+}
+
+/// Rows per record batch: large enough for columnar work, small enough to stay in cache.
+const BATCH_ROWS: usize = 8192;

@@ -1,0 +1,53 @@
+//! The tables by name.
+
+use super::{CounterRow, FlowRow, IntervalRow, PeriodRow, SegmentRow, schema};
+use arrow_schema::Schema;
+use std::sync::Arc;
+
+/// Which table a batch belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Table {
+    /// One row per half.
+    Flows,
+    /// One row per half and periodic calculation.
+    Intervals,
+    /// One row per half and period.
+    Periods,
+    /// One row per segment of a chosen flow.
+    Segments,
+    /// One row per counter.
+    Counters,
+}
+
+impl Table {
+    /// Every table.
+    pub const ALL: [Table; 5] =
+        [Table::Flows, Table::Intervals, Table::Periods, Table::Segments, Table::Counters];
+
+    /// The name in commands, files and stores.
+    pub fn name(self) -> &'static str {
+        match self {
+            Table::Flows => "flows",
+            Table::Intervals => "intervals",
+            Table::Periods => "periods",
+            Table::Segments => "segments",
+            Table::Counters => "counters",
+        }
+    }
+
+    /// The table with this name.
+    pub fn from_name(name: &str) -> Option<Table> {
+        Table::ALL.into_iter().find(|table| table.name() == name)
+    }
+
+    /// The Arrow schema of its rows.
+    pub fn schema(self) -> Arc<Schema> {
+        match self {
+            Table::Flows => schema::<FlowRow>(),
+            Table::Intervals => schema::<IntervalRow>(),
+            Table::Periods => schema::<PeriodRow>(),
+            Table::Segments => schema::<SegmentRow>(),
+            Table::Counters => schema::<CounterRow>(),
+        }
+    }
+}

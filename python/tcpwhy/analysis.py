@@ -121,7 +121,7 @@ def analyze(
         pace=pace,
         max_flows=max_flows,
     )
-    return Result(stream, tables)
+    return Result(stream, tables, inputs)
 
 
 def timeouts_ns(
@@ -163,7 +163,9 @@ def check_flow(flow: int | str) -> None:
 class Result:
     """The rows of a run: either iterated over once as they come, or collected and converted."""
 
-    def __init__(self, stream: _core.Stream, tables: Iterable[str]) -> None:
+    def __init__(
+        self, stream: _core.Stream, tables: Iterable[str], inputs: Iterable[Path] = ()
+    ) -> None:
         self._stream = stream
         self._batches: dict[str, list[Batch]] | None = None
         self._iterated = False
@@ -171,6 +173,7 @@ class Result:
         """The tables that were asked for; `counters` comes in any case."""
         self.damage: list[InputError] = []
         """What was wrong with the inputs, complete once the rows are read."""
+        self._inputs = tuple(inputs)
 
     def __iter__(self) -> Iterator[tuple[str, Batch]]:
         """Give the batches as they come, then raise the first damage of an input, if any."""
@@ -256,6 +259,17 @@ class Result:
         pandas = require("pandas", extra="pandas")
         arrow = require("pyarrow", extra="pandas").table(self.rows(table))
         return arrow.to_pandas(types_mapper=pandas.ArrowDtype)
+
+    def graph(self, flow: int | str | None = None, **options: Any) -> Any:
+        """Draw a flow of the capture, the biggest unless given; a notebook shows the picture.
+
+        Options are those of `tcpwhy.graph.draw`.
+        """
+        from tcpwhy.graph import draw
+
+        if len(self._inputs) != 1:
+            raise UsageError("a graph is of one capture: tcpwhy.graph.draw(PATH) draws it")
+        return draw(self._inputs[0], flow=flow, **options)
 
     def _has_read_nothing(self) -> bool:
         return self.progress().packets == 0

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from tcpwhy._core import Batch
-from tcpwhy.sinks import Sink
+from tcpwhy.sinks import RowsLostError, Sink
 
 WAITING = 64
 """Batches that may wait for a sink."""
@@ -20,7 +20,7 @@ WAITING_ROWS = 131_072
 """Rows that may: some 150 MB. One batch may in any case."""
 
 FLUSH_S = 3.0
-"""A sink that can is given a chance to write this often: so much is lost with the machine."""
+"""A sink is told to write this often: so much is lost with the machine."""
 
 GRACE_S = 10.0
 """How long the end of a run waits for a sink that takes nothing and does nothing."""
@@ -42,16 +42,16 @@ class Delivery:
         every_s: float = FLUSH_S,
         grace_s: float = GRACE_S,
     ) -> None:
-        """Start the thread; `say` is told of troubles, a sink that can is flushed `every_s`."""
+        """Start the thread; `say` is told of troubles, the sink is flushed `every_s`."""
         self.name = name
-        self.tables = sink.tables
+        self.tables = sink.capabilities.tables
         self.rows_lost = 0
         self.gone = False
         """Whether whoever read the output has left."""
         self._sink = sink
         self._every_s, self._grace_s = every_s, grace_s
         self._say = say
-        self._slow = self._stuck = False
+        self._slow = self._stuck = self._ended = False
         self._refused: set[str] = set()
         self._trouble = ""
         self._waiting = _Line()
@@ -82,16 +82,22 @@ class Delivery:
             self._lose(len(batch))
         return None
 
+    def end(self) -> None:
+        """Have the sink finish once it took what waits."""
+        if not self._ended:
+            self._ended = True
+            self._put_in_time(None)
+
     def close(self) -> None:
         """Let the sink take what waits, and finish; one that does nothing is given up."""
-        self._put_in_time(None)
+        self.end()
         while not self._stuck and self._thread.is_alive():
             before = self._standing()
             self._thread.join(self._grace_s)
             self._stuck = self._thread.is_alive() and self._standing() == before
         if self._stuck:
             self._lose(self._waiting.rows)
-            self._say(f"{self.name}: takes nothing, given up")
+            self._say(f"{self.name}: sink stalled; giving up")
 
     def _put_in_time(self, item: Item) -> bool:
         """Give something away as long as the sink does anything; say whether there was room."""
@@ -122,29 +128,28 @@ class Delivery:
         while True:
             for item in self._waiting.take(due - time.monotonic()):
                 if item is None:
-                    return self._end()
+                    self._try("close", self._sink.close)
+                    return
                 self._write(*item)
             if time.monotonic() >= due:
                 due = time.monotonic() + self._every_s
-                self._try("flush", getattr(self._sink, "flush", lambda: None))
-
-    def _end(self) -> None:
-        if not self._try("close", self._sink.close):
-            # What a sink held back in the hope for better times.
-            self._lose(getattr(self._sink, "waiting", 0))
+                self._try("flush", self._sink.flush)
 
     def _write(self, table: str, batch: Batch) -> None:
-        if not self._try("write", lambda: self._sink.write(table, batch)):
-            self._lose(len(batch))
-        elif self._slow and not len(self._waiting):
+        works = self._try("write", lambda: self._sink.write(table, batch), rows=len(batch))
+        if works and self._slow and not len(self._waiting):
             self._slow = False
-            self._say(f"{self.name}: keeps up again, {self.rows_lost:,} rows were lost")
+            self._say(f"{self.name}: caught up; {self.rows_lost:,} rows were lost")
 
-    def _try(self, kind: str, action: Callable[[], None]) -> bool:
-        """Do something that may fail; a store that takes rows but cannot write them still fails."""
+    def _try(self, kind: str, action: Callable[[], None], *, rows: int = 0) -> bool:
+        """Do something that may fail, and lose `rows` then unless the error says how many.
+
+        A store that takes rows but cannot write them still fails.
+        """
         try:
             action()
         except Exception as error:
+            self._lose(error.rows if isinstance(error, RowsLostError) else rows)
             self.gone |= isinstance(error, BrokenPipeError)
             # The file may be one that is not there under this name before it is complete.
             what = (isinstance(error, OSError) and error.strerror) or str(error)
@@ -204,6 +209,14 @@ class _Line:
         return [item]
 
 
+def close_all(deliveries: Sequence[Delivery]) -> None:
+    """Close all at the same time: several services that are away take no longer than one."""
+    for delivery in deliveries:
+        delivery.end()
+    for delivery in deliveries:
+        delivery.close()
+
+
 def pour(
     batches: Iterable[tuple[str, Batch]], deliveries: Sequence[Delivery], ended: threading.Event
 ) -> None:
@@ -216,6 +229,5 @@ def pour(
             if table in delivery.tables:
                 (delivery.put if ended.is_set() else delivery.offer)(table, batch)
         if deliveries and all(delivery.gone for delivery in deliveries):
-            for delivery in deliveries:
-                delivery.close()
+            close_all(deliveries)
             raise BrokenPipeError

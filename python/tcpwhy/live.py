@@ -33,7 +33,6 @@ BOUNDS = (
     "flows_forgotten",
     "outstanding_overflow",
     "unanswered_overflow",
-    "period_overflow",
     "tunnel_overflow",
 )
 """Counters of what a bound cut; whoever ends a run is told of those that are not 0."""

@@ -95,7 +95,8 @@ class Half(NamedTuple):
             return None
         # Where the link is not known it may be the next limit.
         most = "up to " if self.capacity_bps is None else ""
-        return f"→ {remedy}; then {most}{as_rate(self.headroom_bps)}, until {self.next_limitation}"
+        text = f"→ {remedy}; then {most}{as_rate(self.headroom_bps)}"
+        return f"{text}, next limit: {self.next_limitation}" if self.next_limitation else text
 
     @property
     def measured(self) -> str:

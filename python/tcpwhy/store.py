@@ -8,21 +8,18 @@ that no reader finds a table without a file. A flow is in a store once: analysin
 replaces its rows.
 """
 
-import errno
 import json
 import os
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tcpwhy import _core
-from tcpwhy._core import Batch, InputError, Rows, UsageError
-from tcpwhy.files import GROUP_ROWS, STEADY_GROUP_ROWS, quoted, steady, write_file
-from tcpwhy.upkeep import SMALL_BYTES, Upkeep, size_bytes
+from tcpwhy._core import InputError, Rows, UsageError
+from tcpwhy.files import quoted
 
 if TYPE_CHECKING:
     import duckdb
@@ -30,16 +27,6 @@ if TYPE_CHECKING:
 FORMAT = 1
 """Version of the layout. A newer one is refused; columns may be added within a version."""
 
-DEFAULT_TABLES = ("flows", "intervals", "periods")
-
-ROWS_PER_PART = 2**19
-"""Rows of a table held back before a part is written: some 250 MB, twice that while they grow."""
-
-_SEED = "part-" + "0" * 26
-_TIME_COLUMN = {"flows": "start_ns", "intervals": "start_ns", "periods": "start_ns"}
-_TIME_COLUMN |= {"segments": "ts_ns"}
-_WHOLE = {"truth", "events", "queues"}
-"""Tables of one simulation: another one replaces them."""
 _META = "tcpwhy.json"
 
 
@@ -59,9 +46,14 @@ class Store:
         except PermissionError as error:
             raise InputError(f"{error.filename}: permission denied; make it readable") from error
 
-    def connect(self) -> "duckdb.DuckDBPyConnection":
-        """Open an in-memory database with the views; it can read the store and nothing else."""
+    def connect(self, **settings: str | int) -> "duckdb.DuckDBPyConnection":
+        """Open an in-memory database with the views; it can read the store and nothing else.
+
+        `settings` are DuckDB's, such as memory_limit; nobody changes them later.
+        """
         connection = _empty()
+        for name, value in settings.items():
+            connection.execute(f"SET {name} = {quoted(str(value))}")
         connection.execute("SET parquet_metadata_cache = true")
         for name, _ in _core.schemas():
             if not self._has(name):
@@ -147,128 +139,6 @@ def explained(path: Path) -> Iterator[None]:
         raise UsageError(message) from error
 
 
-class Sink:
-    """Writes the tables of a run into a store, which it makes where there is none."""
-
-    def __init__(self, target: str, tables: Sequence[str]) -> None:
-        """Open the store; its parts appear while the run goes on and at its end."""
-        import duckdb
-
-        self.tables = tuple(dict.fromkeys((*tables, "counters")))
-        self.path = Path(target.removesuffix("/"))
-        self._connection = duckdb.connect()
-        self._staged = dict.fromkeys(self.tables, 0)
-        self._earlier: dict[str, list[str]] = {}
-        self._upkeep: Upkeep | None = None
-        self._group_rows = GROUP_ROWS
-        self._written: list[Path] = []
-        self.waiting = 0
-        """Rows that are lost once the store is closed."""
-        _make(self.path)
-        for name, _ in _core.schemas():
-            self._connection.register("batch", Rows(name, []))
-            self._connection.execute(f"CREATE TABLE {name} AS FROM batch")
-            self._earlier[name] = [str(part) for part in (self.path / name).glob("*/*.parquet")]
-            folder = self.path / name / "date=1970-01-01"
-            folder.mkdir(parents=True, exist_ok=True)
-            if not os.access(folder.parent, os.W_OK | os.X_OK):
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder.parent))
-            if not (folder / f"{_SEED}.parquet").exists():
-                write_file(self._connection, f"FROM {name}", folder / f"{_SEED}.parquet")
-
-    @property
-    def removed_parts(self) -> int:
-        """Give how many parts went for their age, or the size of the store."""
-        return self._upkeep.removed_parts if self._upkeep else 0
-
-    def write(self, table: str, batch: Batch) -> None:
-        """Take a batch; a part is written when enough rows wait, or else the batch is refused."""
-        if self._staged[table] >= ROWS_PER_PART:
-            self._flush(table)
-        self._connection.register("batch", batch)
-        self._connection.execute(f"INSERT INTO {table} FROM batch")
-        self._staged[table] += len(batch)
-
-    def keep_up(self, *, keep_ns: int | None = None, keep_bytes: int | None = None) -> None:
-        """Prepare for a long run: join small parts, and keep no more than is said.
-
-        Its flows are new, so that no part of an earlier run is looked through for them.
-        """
-        steady(self._connection)
-        self._group_rows = STEADY_GROUP_ROWS
-        self._upkeep = Upkeep(self.path, keep_ns=keep_ns, keep_bytes=keep_bytes)
-        self._earlier = {name: [] for name in self._earlier}
-
-    def flush(self) -> None:
-        """Write everything that waits."""
-        for table, rows in self._staged.items():
-            if rows:
-                self._flush(table)
-        if self._upkeep:
-            self._upkeep.join(self._written)
-            self._upkeep.remove()
-            small = (part for part in self._written if 0 < size_bytes(part) < SMALL_BYTES)
-            self._written = list(small)
-
-    def close(self) -> None:
-        """Write the rest; what cannot be written is counted in `waiting`."""
-        with self._connection:
-            try:
-                self.flush()
-            finally:
-                counts = (f"SELECT count(*) AS rows FROM {table}" for table in self._staged)
-                total = f"SELECT sum(rows)::BIGINT FROM ({' UNION ALL '.join(counts)})"
-                self.waiting = self._connection.execute(total).fetchall()[0][0]
-
-    def _flush(self, table: str) -> None:
-        if table in _TIME_COLUMN:
-            self._supersede(table)
-        for date, where in self._dates(table):
-            if table in _WHOLE:
-                for part in self._earlier[table]:
-                    Path(part).unlink(missing_ok=True)
-            # Whoever removes a store while it is written gets a new one.
-            _make(self.path)
-            folder = self.path / table / f"date={date}"
-            folder.mkdir(parents=True, exist_ok=True)
-            order = " ORDER BY flow_id" if table in _TIME_COLUMN else ""
-            rows = f"FROM {table} WHERE {where}{order}"
-            target = folder / f"part-{ulid()}.parquet"
-            write_file(self._connection, rows, target, group_rows=self._group_rows)
-            # Date by date, so that a full disk leaves what is not written yet, and only that.
-            self._connection.execute(f"DELETE FROM {table} WHERE {where}")
-            if self._upkeep:
-                self._written.append(target)
-        # A table whose rows were deleted still holds their memory; a new one does not.
-        self._connection.execute(f"CREATE OR REPLACE TABLE {table} AS FROM {table} LIMIT 0")
-        self._staged[table] = 0
-
-    def _supersede(self, table: str) -> None:
-        """Take the flows that wait out of the parts of earlier runs."""
-        earlier = [part for part in self._earlier[table] if Path(part).exists()]
-        if not earlier:
-            return
-        with explained(self.path):
-            self._take_out(table, earlier)
-
-    def _take_out(self, table: str, earlier: Sequence[str]) -> None:
-        parts = f"read_parquet([{', '.join(map(quoted, earlier))}], filename = true)"
-        again = f"SELECT DISTINCT filename FROM {parts} SEMI JOIN {table} USING (flow_id)"
-        for (part,) in self._connection.execute(again).fetchall():
-            kept = f"FROM read_parquet({quoted(part)}, hive_partitioning = false)"
-            rows = f"{kept} ANTI JOIN {table} USING (flow_id) ORDER BY flow_id"
-            write_file(self._connection, rows, Path(part))
-
-    def _dates(self, table: str) -> list[tuple[str, str]]:
-        """Give the dates of the rows that wait, each with the condition that selects its rows."""
-        column = _TIME_COLUMN.get(table)
-        if column is None:
-            return [(datetime.now(UTC).date().isoformat(), "true")]
-        day = f"(DATE '1970-01-01' + ({column} // {24 * 3600 * 10**9})::INTEGER)"
-        dates = self._connection.execute(f"SELECT DISTINCT {day}::VARCHAR FROM {table}").fetchall()
-        return [(date, f"{day} = DATE {quoted(date)}") for (date,) in dates]
-
-
 def ulid() -> str:
     """Make a name that is unique and sorts by time (ULID: 48 bits of ms, 80 random bits)."""
     number = (time.time_ns() // 10**6) << 80 | int.from_bytes(os.urandom(10))
@@ -276,7 +146,8 @@ def ulid() -> str:
     return "".join(alphabet[number >> shift & 31] for shift in range(125, -1, -5))
 
 
-def _make(path: Path) -> None:
+def make_store(path: Path) -> None:
+    """Make the folder of a store, or insist that it is one that this version can write."""
     if path.exists() and not path.is_dir():
         raise UsageError(
             f"{path}: a store is a folder, and this is a file: choose another name, or one with a"

@@ -71,7 +71,7 @@ OUTPUT = click.option(
     multiple=True,
     metavar="PATH|STORE|URL",
     help="Where to write; may be repeated. A suffix names the format, a path without one is a"
-    " store, - is standard output.",
+    " store, a URL is a service (docs/outputs.md), - is standard output.",
 )
 
 _ANALYSIS = (

@@ -91,8 +91,12 @@ class View:
             result.stop()
             thread.join()
             self.delivery.close()
-            self._note = None
+            self._note = _print
         for message in self._said:
-            click.echo(f"tcpwhy: {message}", err=True)
+            _print(message)
         if failed:
             raise failed[0]
+
+
+def _print(message: str) -> None:
+    click.echo(f"tcpwhy: {message}", err=True)

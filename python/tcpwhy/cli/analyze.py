@@ -11,13 +11,14 @@ import click
 
 from tcpwhy._core import UsageError
 from tcpwhy.analysis import TABLES, Result, analyze
+from tcpwhy.annotate import Copy
 from tcpwhy.cli import INTERRUPTED, _view
 from tcpwhy.cli._options import DURATION, FACTOR, FORMAT, OUTPUT, analysis
 from tcpwhy.cli._progress import progress_of
 from tcpwhy.cli._status import losses
 from tcpwhy.cli._stopping import stopping
 from tcpwhy.delivery import Delivery
-from tcpwhy.sinks import Sink, open_sink
+from tcpwhy.sinks import Run, open_sink, pour, tables_of
 
 
 @click.command("analyze")
@@ -45,20 +46,53 @@ from tcpwhy.sinks import Sink, open_sink
     metavar="FACTOR",
     help="Read as fast as the packets came, times this: a rehearsal of a live run.",
 )
+@click.option(
+    "--annotate",
+    metavar="OUT.pcapng",
+    help="Write the captures again, with a comment on each packet where the verdict changes.",
+)
+@click.option(
+    "--each",
+    is_flag=True,
+    help="Analyse each capture on its own, many at a time, into one store. Goes on where an"
+    " earlier run stopped.",
+)
+@click.option(
+    "--processes",
+    type=click.IntRange(min=1),
+    help="With --each, how many at a time.  [default: all cores]",
+)
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="With --each, the Dask scheduler whose workers do it: tcp://HOST:8786.",
+)
 @_view.OPTION
 def command(
     captures: tuple[str, ...],
     tables: tuple[str, ...],
     format: str | None,
     outputs: tuple[str, ...],
+    annotate: str | None,
     tui: bool,
+    each: bool,
+    processes: int | None,
+    cluster: str | None,
     **options: Any,
 ) -> int:
     """Say what limits each TCP connection of a capture.
 
     CAPTURE is a pcap or pcapng file, plain or compressed with gzip, zstd, xz or lz4, or - for
-    standard input. Several are read in the order of their packets' times.
+    standard input. Several are read in the order of their packets' times, as captures of one
+    place, so that a flow may span them. With --each they may also be patterns, @LIST (a file with
+    a name on each line) and URLs.
     """
+    if annotate and (each or tui):
+        raise UsageError("--annotate goes neither with --each nor with --tui")
+    if each:
+        return _each(captures, tables, outputs, processes, cluster, options)
+    if processes or cluster:
+        raise UsageError("--processes and --cluster go with --each")
     targets = outputs or ("-",)
     # A misspelt name must not cost the results of an earlier run.
     if not any(_may_be_read(capture) for capture in captures):
@@ -73,10 +107,11 @@ def command(
 
     with ExitStack() as stack:
         interrupted = stack.enter_context(stopping(stop))
-        sinks = [open_sink(target, format=format, tables=tables or None) for target in targets]
-        wanted = dict.fromkeys(table for sink in sinks for table in sink.tables)
-        table = wanted or ["counters"]
-        result = analyze(captures, table=table, **options)
+        run = Run(say=_say)
+        sinks = [open_sink(to, format=format, tables=tables or None, run=run) for to in targets]
+        if annotate and targets:
+            sinks.append(Copy(captures, annotate, _say))
+        result = analyze(captures, table=tables_of(sinks) or ["counters"], **options)
         runs.append(result)
         if interrupted:
             stop()
@@ -84,7 +119,7 @@ def command(
             stack.callback(sink.close)
         shown = not (sys.stdout.isatty() and "-" in targets and format in ("csv", "jsonl"))
         with progress_of(result, shown=shown):
-            found = _pour(result, sinks)
+            found = pour(result.batches(), sinks)
     _tell(result, [])
     if interrupted:
         return INTERRUPTED
@@ -93,6 +128,33 @@ def command(
     if options["flow"] is not None and not found & {"flows", "segments"}:
         raise UsageError(f"no flow {options['flow']} there: the flows table has the ids")
     return 0
+
+
+def _each(
+    captures: Sequence[str],
+    tables: Sequence[str],
+    outputs: Sequence[str],
+    processes: int | None,
+    cluster: str | None,
+    options: dict[str, Any],
+) -> int:
+    """Analyse many captures into a store."""
+    from tcpwhy.cli import _each
+
+    options = {name: value for name, value in options.items() if value is not None}
+    for name in ("workers", "pace"):
+        if name in options:
+            raise UsageError(f"--{name} does not go with --each: choose --processes")
+    if len(outputs) != 1 or outputs[0] == "-" or Path(outputs[0]).suffix:
+        raise UsageError("--each writes to one store: --output FOLDER, a path without a suffix")
+    return _each.run(
+        captures,
+        outputs[0],
+        tables=tables,
+        processes=processes,
+        cluster=cluster,
+        options=options,
+    )
 
 
 def _rehearse(
@@ -108,7 +170,7 @@ def _rehearse(
     _view.check(outputs, format, tables)
     targets = outputs or ("-",)
     sinks = [open_sink(target, format=format, tables=tables or None) for target in targets]
-    wanted = dict.fromkeys((*_view.TABLES, *(table for sink in sinks for table in sink.tables)))
+    wanted = dict.fromkeys((*_view.TABLES, *tables_of(sinks)))
     result = analyze(captures, table=wanted, **options)
     view = _view.View(options["interval"])
     named = zip(targets, sinks, strict=True)
@@ -126,18 +188,11 @@ def _rehearse(
 def _tell(result: Result, deliveries: Sequence[Delivery]) -> None:
     """Say what was lost, and what was wrong with the inputs."""
     for message in (*losses(result, deliveries), *map(str, result.damage)):
-        click.echo(f"tcpwhy: {message}", err=True)
+        _say(message)
 
 
-def _pour(result: Result, sinks: Sequence[Sink]) -> set[str]:
-    """Give every sink the batches that it wants; name the tables that had rows."""
-    found = set()
-    for table, batch in result.batches():
-        found.add(table)
-        for sink in sinks:
-            if table in sink.tables:
-                sink.write(table, batch)
-    return found
+def _say(message: str) -> None:
+    click.echo(f"tcpwhy: {message}", err=True)
 
 
 def _may_be_read(capture: str) -> bool:

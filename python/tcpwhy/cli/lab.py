@@ -79,19 +79,41 @@ _emulator = click.option(
 
 
 @command.command("run")
-@_names
+@click.argument("names", nargs=-1, metavar="NAME...")
+@click.option(
+    "--world",
+    "seeds",
+    type=click.IntRange(0, 2**64 - 1),
+    metavar="SEED",
+    multiple=True,
+    help="Run the random world of this seed too; may be repeated. Its scenario is written beside"
+    " the run.",
+)
 @_output
 @_attempts
 @_emulator
-def run_(names: tuple[str, ...], output: Path, attempts: int, emulator: str) -> int:
+def run_(
+    names: tuple[str, ...], seeds: tuple[int, ...], output: Path, attempts: int, emulator: str
+) -> int:
     """Run scenarios; each run leaves captures, samples of TCP_INFO, a log of drops, and facts.
 
     NAME is a scenario of `tcpwhy lab list`, a file, or `all`. A run counts only when the machine
     kept time and the intended limit really bound; else it is repeated.
     """
-    chosen = _chosen(names)
+    if not names and not seeds:
+        raise click.UsageError("no scenario given: name some, or give --world SEED")
+    chosen = [*(_chosen(names) if names else ()), *(_chosen(_worlds(seeds, output)))]
     failed = [one.name for one in chosen if _run(one, output, attempts, emulator) is None]
     return _verdict(failed)
+
+
+def _worlds(seeds: Sequence[int], folder: Path) -> tuple[str, ...]:
+    """Write the scenarios of random worlds; give their names."""
+    from tcpwhy import worlds
+
+    if seeds:
+        folder.mkdir(parents=True, exist_ok=True)
+    return tuple(str(worlds.write(seed, folder / f"{worlds.name(seed)}.toml")) for seed in seeds)
 
 
 @command.command("check")

@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from tcpwhy import UsageError, ethtool, store
+from tcpwhy import UsageError, ethtool
 from tcpwhy.cli import INTERRUPTED, _view
 from tcpwhy.cli._options import DURATION, FORMAT, OUTPUT, SIZE, analysis
 from tcpwhy.cli._status import losses, status_line, warnings
 from tcpwhy.cli._stopping import stopping
-from tcpwhy.delivery import Delivery, pour
+from tcpwhy.delivery import Delivery, close_all, pour
 from tcpwhy.live import FANOUTS, TABLES, TIMESTAMPS, Monitor, bounds_that_bit, monitor
-from tcpwhy.sinks import Sink, open_sink, parquet
+from tcpwhy.sinks import Run, Sink, open_sink
 from tcpwhy.units import nanoseconds
 
 _M_MMAP_THRESHOLD = -3
@@ -106,22 +106,20 @@ def command(
     if tui:
         _view.check(outputs, format, tables)
         wanted = list(dict.fromkeys((*wanted, *_view.TABLES)))
-    bounds = {
-        "keep_ns": nanoseconds(keep) if keep else None,
-        "keep_bytes": keep_size,
-    }
     options["fanout"] = options["fanout"] or _fanout(interfaces)
     _give_memory_back()
     # First the sockets, then everything else without privileges.
     result = monitor(interfaces, table=wanted, drop_privileges=True, **options)
+    view = _view.View(options["interval"]) if tui else None
+    say = view.say if view else _say
+    keep_ns = nanoseconds(keep) if keep else None
+    run = Run(live=True, keep_ns=keep_ns, keep_bytes=keep_size, say=say, standing=result.standing)
     try:
-        sinks = [open_sink(target, format=format, tables=tables or None) for target in targets]
-        _prepare(list(zip(targets, sinks, strict=True)), bounds)
+        sinks = [open_sink(to, format=format, tables=tables or None, run=run) for to in targets]
+        _check_bounds(sinks, run)
     except BaseException:
         result.stop()
         raise
-    view = _view.View(options["interval"]) if tui else None
-    say = view.say if view else _say
     named = zip(targets, sinks, strict=True)
     deliveries = [Delivery(name, sink, say=say) for name, sink in named]
     title = ", ".join(interfaces)
@@ -143,9 +141,6 @@ def command(
             pour(result.batches(), deliveries, ended)
     is_overview = format in (None, "table") and "-" in targets
     code = _account(result, deliveries, explain=not is_overview)
-    for target, sink in zip(targets, sinks, strict=True):
-        if isinstance(sink, store.Sink) and sink.removed_parts:
-            _say(f"{target}: {sink.removed_parts:,} parts were removed (--keep, --keep-size)")
     return INTERRUPTED if came else code
 
 
@@ -158,19 +153,11 @@ def _fanout(interfaces: Sequence[str]) -> str:
     return "cbpf"
 
 
-def _prepare(sinks: Sequence[tuple[str, Sink]], bounds: dict[str, int | None]) -> None:
-    """Make the outputs ready for a run without an end."""
-    stores = [sink for _, sink in sinks if isinstance(sink, store.Sink)]
-    if not stores and any(bound is not None for bound in bounds.values()):
+def _check_bounds(sinks: Sequence[Sink], run: Run) -> None:
+    """Refuse bounds for outputs that keep everything."""
+    bounded = run.keep_ns is not None or run.keep_bytes is not None
+    if bounded and not any(sink.capabilities.retention for sink in sinks):
         raise UsageError("--keep and --keep-size are for a store: --output PATH/ writes one")
-    for kept in stores:
-        kept.keep_up(**bounds)
-    for target, sink in sinks:
-        if isinstance(sink, parquet.Sink):
-            for folder in parquet.left_over(target):
-                _say(f"{target}: another run has rows in {folder}: it was killed or goes on")
-            sink.keep_up()
-            _say(f"{target}: is made at the end, of the rows that wait in {sink.parts}")
 
 
 def _account(result: Monitor, deliveries: Sequence[Delivery], *, explain: bool) -> int:
@@ -178,8 +165,7 @@ def _account(result: Monitor, deliveries: Sequence[Delivery], *, explain: bool) 
 
     The overview on standard output explains bounds by itself.
     """
-    for delivery in deliveries:
-        delivery.close()
+    close_all(deliveries)
     for line in losses(result, deliveries):
         _say(line)
     for line in bounds_that_bit(result.standing().counters) if explain else ():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tcpwhy.files import COPY_OPTIONS, write_file
+from tcpwhy.files import COPY_OPTIONS, write_answer
 from tcpwhy.sinks import format_of, output
 from tcpwhy.store import Store, explained, questions
 from tcpwhy.terminal import fits, grid, records, width
@@ -63,25 +63,11 @@ def _print(
 
 
 def _write(answer: "duckdb.DuckDBPyRelation", format: str, target: str) -> None:
-    """Write the answer through another connection: that of the store must not write."""
     import shutil
     import tempfile
 
-    import duckdb
-
-    with tempfile.TemporaryDirectory(prefix="tcpwhy-") as folder, duckdb.connect() as connection:
+    with tempfile.TemporaryDirectory(prefix="tcpwhy-") as folder:
         path = Path(folder, "answer")
-        connection.register("answer", _Rows(answer))
-        write_file(connection, "FROM answer", path, format=format)
+        write_answer(answer, path, format=format)
         with path.open("rb") as file, output(target) as out:
             shutil.copyfileobj(file, out)
-
-
-class _Rows:
-    """Hides that a relation is one: DuckDB refuses those of other connections, but not Arrow."""
-
-    def __init__(self, relation: "duckdb.DuckDBPyRelation") -> None:
-        self._relation = relation
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self._relation.__arrow_c_stream__(requested_schema)

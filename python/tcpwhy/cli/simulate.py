@@ -4,11 +4,14 @@ import os
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 
+from tcpwhy import worlds
 from tcpwhy._core import UsageError
 from tcpwhy.analysis import TABLES as ANALYSED
 from tcpwhy.cli import INTERRUPTED
@@ -16,7 +19,7 @@ from tcpwhy.cli._options import DURATION, FORMAT
 from tcpwhy.cli._progress import bar
 from tcpwhy.cli._stopping import stopping
 from tcpwhy.simulation import TABLES, Simulation, scenarios, simulate
-from tcpwhy.sinks import Sink, open_sink
+from tcpwhy.sinks import Sink, open_sink, pour
 from tcpwhy.terminal import grid, width
 
 
@@ -24,6 +27,19 @@ from tcpwhy.terminal import grid, width
 @click.argument("paths", nargs=-1, metavar="SCENARIO...", type=click.Path(path_type=Path))
 @click.option(
     "--list", "is_list", is_flag=True, help="Name the scenarios of ./scenarios or of folders."
+)
+@click.option(
+    "--world",
+    "world",
+    type=click.IntRange(0, 2**64 - 1),
+    metavar="SEED",
+    help="Simulate the random world of this seed instead of a file.",
+)
+@click.option(
+    "--write",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="With --world: only write its scenario.",
 )
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed than the scenario's.")
 @click.option("--duration", type=DURATION, help="Another duration than the scenario's.")
@@ -70,6 +86,8 @@ def command(
     outputs: tuple[str, ...],
     workers: int | None,
     tap: str | None,
+    world: int | None,
+    write: Path | None,
     **options: Any,
 ) -> int:
     """Simulate scenarios: captures, the truth about every sender, drops and queues.
@@ -79,8 +97,33 @@ def command(
     """
     if is_list:
         return _list(paths)
-    if not paths:
-        raise click.UsageError("no scenario given: name TOML files, or --list")
+    if write is not None:
+        return _write(world, write)
+    with ExitStack() as stack:
+        if world is not None:
+            folder = stack.enter_context(TemporaryDirectory())
+            paths = (*paths, worlds.write(world, Path(folder) / f"{worlds.name(world)}.toml"))
+        if not paths:
+            raise click.UsageError("no scenario given: name TOML files, --world, or --list")
+        return _simulate(paths, tables, format, outputs, workers, tap, options)
+
+
+def _write(world: int | None, path: Path) -> int:
+    if world is None:
+        raise UsageError("--write is for a random world: choose it with --world SEED")
+    worlds.write(world, path)
+    return 0
+
+
+def _simulate(
+    paths: Sequence[Path],
+    tables: tuple[str, ...],
+    format: str | None,
+    outputs: tuple[str, ...],
+    workers: int | None,
+    tap: str | None,
+    options: dict[str, Any],
+) -> int:
     targets = outputs or ("-",)
     if len(paths) > 1 and "-" in targets and format not in (None, "table"):
         raise UsageError(f"several scenarios do not fit into one {format} file: choose --output")
@@ -105,7 +148,7 @@ def command(
             bar(lambda: _progress(runs), unit="simulated s"),
             ThreadPoolExecutor(workers or os.cpu_count()) as pool,
         ):
-            for _ in pool.map(_pour, runs, sinks):
+            for _ in pool.map(pour, (run.batches() for run in runs), sinks):
                 pass
     finally:
         for path, of_run in zip(paths, sinks, strict=False):
@@ -147,13 +190,6 @@ def _wanted(
     if target != "-" and (path.is_dir() or not path.suffix):
         return (*TABLES, "flows", "intervals", "periods") if analysed else TABLES
     return ("truth",)
-
-
-def _pour(run: Simulation, sinks: Sequence[Sink]) -> None:
-    for table, batch in run.batches():
-        for sink in sinks:
-            if table in sink.tables:
-                sink.write(table, batch)
 
 
 def _stop(runs: Sequence[Simulation]) -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from os import PathLike
 from typing import Any, NamedTuple
 
+from tcpwhy import vocabulary
 from tcpwhy.explain import filters
 from tcpwhy.explain.choice import Watch
 from tcpwhy.explain.doubts import doubts
@@ -17,8 +18,6 @@ from tcpwhy.explain.reading import read
 from tcpwhy.explain.timeline import Run, runs
 from tcpwhy.explain.tree import compared
 from tcpwhy.explain.words import (
-    CONFIDENCE,
-    NEXT,
     OWNERS,
     STATES,
     headline,
@@ -98,7 +97,11 @@ def explain_connection(
         InputError: for a source that cannot be read.
 
     """
-    facts = read(source, flow, interval, watch)
+    return argue(read(source, flow, interval, watch))
+
+
+def argue(facts: Facts) -> Connection:
+    """Argue from the rows of a flow."""
     sides = [_side(facts, half) for half in facts.halves if half.unique_bytes > 0]
     return Connection(facts, _lasted(facts), sides)
 
@@ -140,9 +143,8 @@ def _limit(half: Half) -> list[str]:
     told = []
     if half.evidence:
         told.append(sentence(half.evidence))
-    if half.confidence:
-        meaning = CONFIDENCE.get(half.confidence, "")
-        told.append(f"The confidence is {half.confidence}: {meaning}.")
+    if confidence := vocabulary.confidence(half.confidence):
+        told.append(f"The confidence is {confidence.word}: {confidence.meaning}.")
     shares = share_columns(half)
     if shares:
         known = {name: share for name, share in shares.items() if share >= LEAST_SHARE}
@@ -161,7 +163,9 @@ def _gain(half: Half) -> str | None:
         return "Cannot be predicted: it would be the capacity, of which the estimate is too low."
     now = half.goodput_bps
     rate = as_rate(half.headroom_bps)
-    then = NEXT.get(half.next_limitation or "", half.next_limitation or "something else")
+    # What comes next may be more of the same.
+    following = vocabulary.limitation(half.next_limitation or half.limitation)
+    then = following.next if following else "something else"
     if not now:
         return f"{rate} is predicted without this limit; then {then} would be the next one."
     times = half.headroom_bps / now

@@ -2,31 +2,9 @@
 
 from collections.abc import Sequence
 
+from tcpwhy import vocabulary
 from tcpwhy.explain.facts import Half
 from tcpwhy.explain.timeline import Run
-
-RESENT = "tcp.analysis.retransmission || tcp.analysis.fast_retransmission"
-WINDOW = "tcp.analysis.window_full || tcp.analysis.zero_window"
-QUEUED = "tcp.analysis.ack_rtt > {rtt_s:.6f}"
-
-TELLING = {
-    "application/idle": "tcp.len > 0 && tcp.time_delta > {rtt_s:.6f}",
-    "application/paced": "tcp.len > 0 && tcp.time_delta > 0",
-    "application/small_writes": "tcp.len > 0 && tcp.len < {mss}",
-    "receiver_window/buffer": WINDOW,
-    "receiver_window/slow_reader": f"{WINDOW} || tcp.analysis.window_update",
-    "receiver_window/no_window_scaling": f"tcp.flags.syn == 1 || {WINDOW}",
-    "sender_window/send_buffer": "tcp.len > 0 && tcp.flags.push == 1",
-    "unshared_bottleneck/queue": QUEUED,
-    "unshared_bottleneck/loss": RESENT,
-    "shared_bottleneck/loss": RESENT,
-    "shared_bottleneck/queue": QUEUED,
-    "shared_bottleneck/ecn": "ip.dsfield.ecn == 3 || tcp.flags.ece == 1",
-    "policer": RESENT,
-    "random_loss": RESENT,
-    "transport/recovery": RESENT,
-}
-"""Which packets show a cause."""
 
 
 def of_flow(half: Half) -> str:
@@ -38,7 +16,8 @@ def of_flow(half: Half) -> str:
 
 def telling(half: Half) -> str | None:
     """Give the filter for those packets of the flow in which the cause shows best, if any."""
-    wanted = TELLING.get(half.cause or "")
+    cause = vocabulary.cause(half.cause)
+    wanted = cause.filter if cause else None
     rtt_ns = half.rtt_mean_ns
     if wanted is None or ("{rtt_s" in wanted and not rtt_ns):
         return None

@@ -43,6 +43,17 @@ def read(
     return _of_capture(name, flow, interval, watch)
 
 
+def of_tables(name: str, connection: "duckdb.DuckDBPyConnection", flow: int | str) -> Facts:
+    """Take the rows of a flow out of tables, or views, that somebody else opened.
+
+    Raises:
+        UsageError: when there is no such flow.
+
+    """
+    check_flow(flow)
+    return _facts(name, True, connection, flow, 0, [], [])
+
+
 def _of_store(name: str, flow: int | str | None) -> Facts:
     store = Store(name)
     with explained(store.path), store.connect() as connection:

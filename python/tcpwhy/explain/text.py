@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterator
 
+from tcpwhy import vocabulary
 from tcpwhy.explain import filters
 from tcpwhy.explain.connection import Connection, Side
-from tcpwhy.explain.timeline import BLOCKS, UNKNOWN, Run, bar, shown, time_by_cause
+from tcpwhy.explain.timeline import Run, bar, shown, time_by_cause
 from tcpwhy.explain.words import limit as limit_word
 from tcpwhy.explain.words import sentence
 from tcpwhy.terminal import Style, grid, paragraph, wrapped
@@ -103,7 +104,7 @@ def _timeline(side: Side, limit: int, style: Style) -> Iterator[str]:
     head = f"{'Timeline'.ljust(HEAD)} {begin} "
     cells = limit - len(head) - len(end) - 1
     drawn = "".join(
-        style.hue(HUES.get(name or "", 0), BLOCKS.get(name or "", UNKNOWN) * many)
+        style.hue(vocabulary.hue(name), vocabulary.block(name) * many)
         for name, many in bar(found, cells)
     )
     yield f"{head}{drawn} {end}"
@@ -126,8 +127,8 @@ def _timeline(side: Side, limit: int, style: Style) -> Iterator[str]:
     lines = [*grid(names, rows, limit)]
     yield style.dim(lines[0])
     for line, run in zip(lines[1:], kept, strict=False):
-        block = BLOCKS.get(run.limitation or "", UNKNOWN)
-        yield line.replace(block, style.hue(HUES.get(run.limitation or "", 0), block), 1)
+        block = vocabulary.block(run.limitation)
+        yield line.replace(block, style.hue(vocabulary.hue(run.limitation), block), 1)
     yield from map(style.dim, lines[1 + len(kept) :])
     if left:
         yield from paragraph("", sentence(_rest(left)), limit)
@@ -137,7 +138,7 @@ def _row(run: Run, start: int) -> list[str]:
     return [
         _at(run.start_ns - start).rjust(6),
         _at(run.end_ns - start).rjust(6),
-        BLOCKS.get(run.limitation or "", UNKNOWN),
+        vocabulary.block(run.limitation),
         limit_name(run),
         run.confidence or "",
         as_rate(run.goodput_bps).rjust(10) if run.unique_bytes else "",
@@ -191,17 +192,3 @@ def _show(side: Side, limit: int) -> Iterator[str]:
 def _glued(text: str) -> str:
     """Keep a comparison of a display filter on one line."""
     return re.sub(r" (==|>=|<=|>|<) ", "\N{NO-BREAK SPACE}\\1\N{NO-BREAK SPACE}", text)
-
-
-HUES = {
-    "application": 36,
-    "receiver_window": 33,
-    "sender_window": 35,
-    "unshared_bottleneck": 34,
-    "shared_bottleneck": 34,
-    "policer": 31,
-    "random_loss": 31,
-    "transport": 32,
-    "mixed": 37,
-}
-"""Colours of a terminal, by limitation; what is shown does not depend on them."""

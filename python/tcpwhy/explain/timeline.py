@@ -6,22 +6,6 @@ from typing import NamedTuple
 
 from tcpwhy.explain.facts import Interval
 
-BLOCKS = {
-    "application": "░",
-    "receiver_window": "▒",
-    "sender_window": "▚",
-    "unshared_bottleneck": "█",
-    "shared_bottleneck": "▓",
-    "policer": "▛",
-    "random_loss": "▞",
-    "transport": "▄",
-    "mixed": "▖",
-}
-"""How a limitation looks in the bar, with and without colour."""
-
-UNKNOWN = "·"
-"""How an interval looks that shows nothing."""
-
 MOST_RUNS = 16
 """Runs in the table; of more, the longest are shown and the others counted."""
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from tcpwhy import _core
+from tcpwhy import _core, vocabulary
 from tcpwhy.explain.facts import Half, Period
-from tcpwhy.explain.words import NAMES, counted
+from tcpwhy.explain.words import counted
 from tcpwhy.units import as_duration
 
 THRESHOLDS = dict(_core.thresholds())
@@ -46,8 +46,9 @@ def compared(half: Half, periods: Sequence[Period]) -> Iterator[str]:
     yield f"The decision tree {'says so too' if same else f'says {answer}'}: {why}{when}."
     if same:
         return
-    if half.limitation in ("policer", "random_loss", "sender_window"):
-        yield f"It knows no such limit as {NAMES[half.limitation]}."
+    limitation = vocabulary.limitation(half.limitation)
+    if limitation and limitation.word not in limitation.paper:
+        yield f"It knows no such limit as {limitation.plain}."
     elif test in BLIND:
         yield BLIND[test]
 

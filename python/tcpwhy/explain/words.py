@@ -2,56 +2,8 @@
 
 from collections.abc import Iterable
 
+from tcpwhy import vocabulary
 from tcpwhy.explain.facts import Half
-
-CULPRITS = {
-    "application/idle": "The application on {src}, which had nothing to send,",
-    "application/paced": "The application on {src}, or pacing on its behalf,",
-    "application/small_writes": "The application on {src}, with writes of less than a segment,",
-    "receiver_window/buffer": "The receive window of {dst}, too small for this path,",
-    "receiver_window/slow_reader": "The application on {dst}, which read too slowly,",
-    "receiver_window/no_window_scaling": "The receive window of {dst}, without window scaling,",
-    "sender_window/send_buffer": "The send buffer of {src}, too small for this path,",
-    "sender_window/cwnd_clamp": "A clamp on the congestion window of {src}",
-    "sender_window/undetermined": "A window of {src} itself, send buffer or clamped cwnd,",
-    "unshared_bottleneck/queue": "A full link, which this connection had to itself,",
-    "unshared_bottleneck/loss": "A full link with a short queue, which it had to itself,",
-    "shared_bottleneck/loss": "A full link, shared with others,",
-    "shared_bottleneck/queue": "A full link, shared with others,",
-    "shared_bottleneck/ecn": "A full link, shared with others, which marks instead of dropping,",
-    "policer": "A policer, which drops what exceeds its rate,",
-    "random_loss": "Random loss, of which no congestion is the cause,",
-    "transport/slow_start": "Slow start, which had not ended,",
-    "transport/congestion_avoidance": "The slow growth of its window in congestion avoidance",
-    "transport/recovery": "The time that TCP took to recover from losses",
-}
-"""The subject of "… kept it from going faster", by cause."""
-
-NAMES = {
-    "application": "the application",
-    "receiver_window": "the receiver's window",
-    "sender_window": "the sender's own window",
-    "unshared_bottleneck": "a full link, not shared",
-    "shared_bottleneck": "a shared link",
-    "policer": "a policer",
-    "random_loss": "random loss",
-    "transport": "TCP itself",
-    "mixed": "several together",
-}
-"""What a limitation is called, next or beside another."""
-
-NEXT = NAMES | {
-    "unshared_bottleneck": "the capacity of the link",
-    "random_loss": "the rate of losses",
-}
-"""What will limit next."""
-
-CONFIDENCE = {
-    "high": "no other cause is likely",
-    "medium": "it is the likeliest of several",
-    "low": "it is a guess from little",
-}
-"""What a confidence stands for, as the core defines it."""
 
 STATES = {
     "S0": "the connection attempt was never answered",
@@ -93,11 +45,10 @@ def headline(half: Half) -> str:
     if half.limitation is None:
         reason = f": {half.null_reason}" if half.null_reason else ""
         return f"Nothing can be said about what limited it{reason}."
-    culprit = CULPRITS.get(half.cause or "")
+    cause = vocabulary.cause(half.cause)
+    culprit = cause.culprit if cause else _capital(vocabulary.plain(half.limitation))
     if half.limitation == "mixed":
         culprit = "Several limits, none of them ahead,"
-    elif culprit is None:
-        culprit = _capital(NAMES.get(half.limitation, half.limitation))
     return f"{culprit.format(src=half.src, dst=half.dst)} kept it from going faster{sure}."
 
 
@@ -115,9 +66,8 @@ def share_columns(half: Half) -> dict[str, float]:
 
 def own_shares(limitation: str | None) -> tuple[str, ...]:
     """Name the shares of time that a limitation accounts for."""
-    if limitation in ("application", "receiver_window"):
-        return (limitation,)
-    return () if limitation in (None, "mixed") else ("network", "recovery")
+    found = vocabulary.limitation(limitation)
+    return found.owners if found else ()
 
 
 def sentence(text: str) -> str:

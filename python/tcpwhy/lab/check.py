@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tcpwhy import vocabulary
 from tcpwhy.analysis import analyze
 from tcpwhy.lab.numbers import Comparison, compare, data_side
 from tcpwhy.lab.run import Run
@@ -16,13 +17,6 @@ COLUMNS = ("limitation", "limitation_siekkinen")
 
 NEARLY = 0.9
 """Share of the longest expectation's time from which another one held as long."""
-
-# What the published tree can say, for words that it does not have.
-_TREE_WORDS = {
-    "policer": {"shared_bottleneck", "unshared_bottleneck", "transport"},
-    "random_loss": {"shared_bottleneck", "transport"},
-    "sender_window": {"transport"},
-}
 
 
 @dataclass
@@ -146,8 +140,8 @@ def _compare_verdicts(
 def _is_right(expect: Expect, column: str, row: dict[str, Any]) -> bool:
     if column == "limitation":
         return expect.admits(row["limitation"], row["cause"])
-    given = row[column]
-    return expect.admits(given, None) or given in _TREE_WORDS.get(expect.limitation, ())
+    right = {word.split("/")[0] for word in (expect.limitation, *expect.accept)}
+    return vocabulary.is_paper_right(row[column], right)
 
 
 def _held_longest(scenario: Scenario, expect: Expect) -> list[Expect]:

@@ -335,6 +335,16 @@ def _recovery(span: Span, run: Run, expect: Expect) -> Iterator[Check]:
     yield Check("in recovery", span.recovering_share, span.recovering_share >= HALF)
 
 
+def _unresponsive(span: Span, run: Run, expect: Expect) -> Iterator[Check]:
+    del run, expect
+    again = span.retransmitted_segs
+    yield Check("segments repeated", again, again >= 1)
+    yield Check("hardly anything arrives", span.goodput_bps, span.goodput_bps < NOTHING_BPS)
+
+
+NOTHING_BPS = 1e4
+"""Goodput of a span that is all outage but for what was on its way when it began."""
+
 _RULES = {
     "application": _application,
     "application/paced": _paced,
@@ -350,6 +360,7 @@ _RULES = {
     "policer": _policer,
     "random_loss": _random_loss,
     "transport": _transport,
+    "unresponsive": _unresponsive,
     "transport/recovery": _recovery,
     # A verdict nobody can tell from outside has no check of its own.
     "sender_window": _bottleneck,

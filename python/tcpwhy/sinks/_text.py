@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from tcpwhy._core import Batch, Rows
 from tcpwhy.files import copy
-from tcpwhy.sinks import named, output
+from tcpwhy.sinks import Capabilities, Run, named, output
 
 
 def append(file: BinaryIO, data: bytes) -> None:
@@ -33,13 +33,13 @@ def append(file: BinaryIO, data: bytes) -> None:
 class TextSink:
     """Writes batches through DuckDB's COPY, which is several times faster than Python's csv."""
 
-    def __init__(self, target: str, tables: tuple[str, ...]) -> None:
+    def __init__(self, target: str, tables: tuple[str, ...], run: Run) -> None:
         """Open the target; tables are those that `write` will be given."""
         import tempfile
 
         import duckdb
 
-        self.tables = tables
+        self.capabilities = Capabilities(tables)
         self._target = target
         self._open = ExitStack()
         self._file = self._open.enter_context(output(target))
@@ -54,6 +54,9 @@ class TextSink:
         copy(self._connection, select, self._part, options)
         with named(self._target):
             append(self._file, self._part.read_bytes())
+
+    def flush(self) -> None:
+        """Do nothing: every batch is written when it comes."""
 
     def close(self) -> None:
         """Close the target."""

@@ -1,25 +1,46 @@
-"""One Parquet file, zstd-compressed; it appears when it is complete.
+"""One Parquet file, zstd-compressed; it appears when it is complete. `parquet:` is of many.
 
-A Parquet file has its index at its end, and none can be read without it. So rows wait for the end:
-a bounded number in memory; more of them, and all those of a run without an end, in a store beside
-the file, `NAME.<ulid>.parts`, which is there when the run is killed. The end makes the file of it.
+A Parquet file has its index at its end, and none can be read without it. The rows of a capture are
+written to it as they come, in a thread. Those of a run without an end wait in a store beside the
+file, `NAME.<ulid>.parts`, which is there when the run is killed; the end makes the file of it.
 """
 
 import glob
 import shutil
 import tempfile
+import threading
 from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tcpwhy import store
-from tcpwhy._core import Batch, Rows
+from tcpwhy._core import Batch, Feed, Rows
 from tcpwhy.files import GROUP_ROWS, STEADY_GROUP_ROWS, quoted, steady, write_file
-from tcpwhy.sinks import check_folder, only_table, output
+from tcpwhy.sinks import (
+    BATCH,
+    Capabilities,
+    Opens,
+    RowsLostError,
+    Run,
+    check_folder,
+    only_table,
+    output,
+    store,
+)
+from tcpwhy.sinks import Sink as AnySink
+from tcpwhy.sinks._buffered import Buffered
+from tcpwhy.sinks._objects import Objects
+from tcpwhy.sinks._url import url_of
+from tcpwhy.store import ulid
 
-SUFFIXES = (".parquet",)
+if TYPE_CHECKING:
+    import duckdb
 
-ROWS_HELD = 2**17
-"""Rows that wait in memory: of most captures all, some 150 MB."""
+ROWS_HELD = 2**15
+"""Rows that wait in memory: of most captures all, some 40 MB."""
+
+STREAMED_GROUP_ROWS = 2**16
+"""Rows of a group of a file that is written while they come: some 80 MB."""
 
 _PARTS = ".parts"
 
@@ -27,43 +48,49 @@ _PARTS = ".parts"
 class Sink:
     """Writes one table as Parquet."""
 
-    def __init__(self, target: str, tables: tuple[str, ...]) -> None:
+    def __init__(self, target: str, tables: tuple[str, ...], run: Run = BATCH) -> None:
         """Prepare; exactly one table fits."""
-        only_table(tables, "parquet")
+        self._table = only_table(tables, "parquet")
         check_folder(target)
-        self.tables = tables
+        self.capabilities = Capabilities(tables)
         self.rows_held = 0
         """Rows that wait in memory here."""
         self._target = target
         self._held: deque[Batch] = deque()
         self._parts: store.Sink | None = None
+        self._writing: _Writing | None = None
+        if run.live:
+            for folder in left_over(target):
+                run.say(f"{target}: another run has rows in {folder}: it was killed or goes on")
+            self._keep_up()
+            run.say(f"{target}: is made at the end, of the rows that wait in {self.parts}")
 
     @property
     def parts(self) -> Path | None:
         """Where rows wait that are not in memory; nowhere yet."""
         return self._parts.path if self._parts else None
 
-    @property
-    def waiting(self) -> int:
-        """Rows that are lost once the file is closed."""
-        return self._parts.waiting if self._parts else 0
-
     def write(self, table: str, batch: Batch) -> None:
         """Take the rows."""
-        if self.rows_held >= ROWS_HELD:
-            if self._parts is None:
-                self.keep_up()
-            self.flush()
         if self._parts:
+            if self.rows_held >= ROWS_HELD:
+                self.flush()
             self._parts.write(table, batch)
-        else:
-            self._held.append(batch)
+            self.rows_held += len(batch)
+            return
+        self._held.append(batch)
         self.rows_held += len(batch)
-
-    def keep_up(self) -> None:
-        """Prepare for a long run: its rows go to disk as often as those of a store."""
-        self._parts = self._store()
-        self._parts.keep_up()
+        if self.rows_held < ROWS_HELD:
+            return
+        if all(isinstance(held, Batch) for held in self._held):
+            self._writing = self._writing or _Writing(self._table, self._target)
+            while self._held:
+                self._writing.put(self._held.popleft())
+            self.rows_held = 0
+        else:
+            # Rows of others, such as pyarrow's.
+            self._keep_up()
+            self.flush()
 
     def flush(self) -> None:
         """Write what waits, if rows wait on disk at all."""
@@ -74,37 +101,52 @@ class Sink:
 
     def close(self) -> None:
         """Write the file; where that fails, the rows that are on disk stay there."""
+        if self._writing:
+            while self._held:
+                self._writing.put(self._held.popleft())
+            return self._writing.end()
         if self._parts is None:
             return self._finish()
+        lost = 0
         try:
             self._move()
-            self._parts.close()
+            try:
+                self._parts.close()
+            except RowsLostError as error:
+                lost = error.rows
+                raise
             self._finish()
         except BrokenPipeError:
             shutil.rmtree(self._parts.path)
             raise
         except OSError as error:
             what = f"{error.strerror or error}; its rows are in {self._parts.path}"
-            raise OSError(error.errno, what, self._target) from error
+            named = OSError(error.errno, what, self._target)
+            # A store that could not be closed says what is lost; the rest of it is there.
+            raise RowsLostError(named, lost) from error
         shutil.rmtree(self._parts.path)
         return None
+
+    def _keep_up(self) -> None:
+        """Have rows go to disk as often as those of a store."""
+        self._parts = self._store()
 
     def _store(self) -> store.Sink:
         """Make the store of a run; another run with the same target has one of its own."""
         base = Path(tempfile.gettempdir(), "tcpwhy") if self._target == "-" else self._target
-        return store.Sink(f"{base}.{store.ulid()}{_PARTS}", self.tables)
+        return store.Sink(f"{base}.{ulid()}{_PARTS}", self.capabilities.tables, Run(live=True))
 
     def _move(self) -> None:
         """Move what came before there was a store to it; what it refuses stays."""
         while self._held and self._parts:
-            self._parts.write(self.tables[0], self._held[0])
+            self._parts.write(self._table, self._held[0])
             self._held.popleft()
 
     def _finish(self) -> None:
         """Make one file of all rows, in row groups that are written as they fill."""
         import duckdb
 
-        table = self.tables[0]
+        table = self._table
         with duckdb.connect() as connection, tempfile.TemporaryDirectory(prefix="tcpwhy-") as temp:
             path = Path(temp, "rows.parquet") if self._target == "-" else Path(self._target)
             if self._parts:
@@ -113,18 +155,87 @@ class Sink:
                 rows = f"FROM read_parquet([{listed}], hive_partitioning = false)"
                 write_file(steady(connection), rows, path, group_rows=STEADY_GROUP_ROWS)
             else:
-                connection.register("batch", Rows(table, []))
-                connection.execute("CREATE TABLE staged AS FROM batch")
-                while self._held:
-                    connection.register("batch", self._held.popleft())
-                    connection.execute("INSERT INTO staged FROM batch")
-                write_file(connection, "FROM staged", path, group_rows=GROUP_ROWS)
+                rows = _registered(connection, table, list(self._held))
+                write_file(connection, rows, path, group_rows=GROUP_ROWS)
+                self._held.clear()
             if self._target == "-":
-                with output("-") as out, path.open("rb") as file:
-                    shutil.copyfileobj(file, out)
+                to_stdout(path)
+
+
+def _registered(
+    connection: "duckdb.DuckDBPyConnection", table: str, batches: Sequence[Batch]
+) -> str:
+    """Make batches known to DuckDB, without a copy if they are our own."""
+    if all(isinstance(batch, Batch) for batch in batches):
+        connection.register("own", Rows(table, batches))
+        return "FROM own"
+    connection.register("none", Rows(table, []))
+    connection.execute("CREATE TABLE staged AS FROM none")
+    for batch in batches:
+        connection.register("batch", batch)
+        connection.execute("INSERT INTO staged FROM batch")
+    return "FROM staged"
+
+
+def to_stdout(path: Path) -> None:
+    """Copy a file that is complete to standard output."""
+    with output("-") as out, path.open("rb") as file:
+        shutil.copyfileobj(file, out)
+
+
+class _Writing:
+    """A file that is written while its rows come."""
+
+    def __init__(self, table: str, target: str) -> None:
+        self._feed = Feed(table)
+        self._folder = tempfile.TemporaryDirectory(prefix="tcpwhy-") if target == "-" else None
+        self._path = Path(self._folder.name, "rows.parquet") if self._folder else Path(target)
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name=f"writes {target}", daemon=True)
+        self._thread.start()
+
+    def put(self, batch: Batch) -> None:
+        """Add rows; wait while many are on their way."""
+        if not self._feed.put(batch):
+            self.end()
+
+    def end(self) -> None:
+        """Finish the file; what went wrong with it is raised here."""
+        self._feed.end()
+        self._thread.join()
+        if self._error:
+            raise self._error
+        if self._folder:
+            to_stdout(self._path)
+            self._folder.cleanup()
+
+    def _run(self) -> None:
+        import duckdb
+
+        try:
+            with duckdb.connect() as connection:
+                connection.register("coming", self._feed)
+                write_file(connection, "FROM coming", self._path, group_rows=STREAMED_GROUP_ROWS)
+        except BaseException as error:
+            # It is raised where rows are given.
+            self._error = error
+        finally:
+            self._feed.abandon()
 
 
 def left_over(target: str) -> list[str]:
     """Name the stores of runs with this target that were killed, or still go on."""
     path = Path(target)
     return sorted(str(found) for found in path.parent.glob(f"{glob.escape(path.name)}.*{_PARTS}"))
+
+
+def make(target: str, tables: tuple[str, ...], run: Run) -> AnySink:
+    """Open a file, or a place for many parts: `parquet:FOLDER`, `parquet:s3://BUCKET/PREFIX`."""
+    if not target.startswith("parquet:"):
+        return Sink(target, tables, run)
+    place, _, options = target.removeprefix("parquet:").partition("?")
+    url = url_of(f"parquet://localhost/{place}?{options}", port=0, options=())
+    return Buffered(Objects(place, tables, run), url._replace(text=f"parquet:{place}"), tables, run)
+
+
+OPENS = Opens(make, suffixes=(".parquet",), schemes=("parquet",), tables=("flows",))

@@ -8,10 +8,8 @@ from tcpwhy import _core
 from tcpwhy._core import Batch
 from tcpwhy.overview import HALVES_SHOWN, WEIGHT, Half, overview
 from tcpwhy.simulated import Summary
-from tcpwhy.sinks import named, output
+from tcpwhy.sinks import BATCH, Capabilities, Opens, Run, named, output
 from tcpwhy.terminal import Style, grid, width
-
-SUFFIXES = (".txt",)
 
 _PAIR = """format(CASE WHEN contains(src, ':') THEN '[{}]:{} → ' ELSE '{}:{} → ' END, src, src_port)
     || format(CASE WHEN contains(dst, ':') THEN '[{}]:{}' ELSE '{}:{}' END, dst, dst_port)
@@ -50,14 +48,14 @@ _LINES = {
 class Sink:
     """Writes text; the overview comes at the end, other tables come as they are found."""
 
-    def __init__(self, target: str, tables: tuple[str, ...]) -> None:
+    def __init__(self, target: str, tables: tuple[str, ...], run: Run = BATCH) -> None:
         """Open the target."""
         import duckdb
 
         self._target = target
         self._wanted = tables
         # The counters are the foot of the overview.
-        self.tables = tuple(dict.fromkeys((*tables, "counters")))
+        self.capabilities = Capabilities(tuple(dict.fromkeys((*tables, "counters"))))
         self._open = ExitStack()
         self._out = self._open.enter_context(output(target))
         self._width = width(sys.stdout if target == "-" else None)
@@ -83,6 +81,9 @@ class Sink:
             lines = self._connection.execute(_LINES[table])
             names = [column[0] for column in lines.description or ()]
             self._print(grid(names, lines.fetchall(), self._width), table)
+
+    def flush(self) -> None:
+        """Do nothing: lines are written when they come, and the overview is of all flows."""
 
     def close(self) -> None:
         """Print the overview, and close the target."""
@@ -117,3 +118,6 @@ class Sink:
         with named(self._target):
             self._out.write(text.encode())
             self._out.flush()
+
+
+OPENS = Opens(Sink, suffixes=(".txt",))

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import Any, ClassVar, Protocol
 
 from rich.text import Text
@@ -13,8 +14,7 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from tcpwhy.explain.timeline import BLOCKS, UNKNOWN
-from tcpwhy.explain.words import NAMES
+from tcpwhy import vocabulary
 from tcpwhy.terminal import paragraph, wrapped
 from tcpwhy.tui.board import Board, Row, Snapshot
 from tcpwhy.tui.detail import lines as detail_lines
@@ -358,9 +358,12 @@ def _help(width: int, brush: Brush) -> list[Text]:
     for key, does in KEYS:
         lines += map(Text, paragraph(key.ljust(size), does, width))
     lines += [Text(), Text("Blocks: what limited a flow, or by bytes the whole", "bold")]
-    cells = [brush.block(name, 3).append(f"  {NAMES[name]}", "default") for name in BLOCKS]
-    cells.append(Text(f"{UNKNOWN * 3}  not known yet; blank: nothing sent"))
-    for left, right in zip(cells[::2], cells[1::2], strict=True):
+    cells = [
+        brush.block(each.word, 3).append(f"  {each.plain}", "default")
+        for each in vocabulary.limitations()
+    ]
+    cells.append(Text(f"{vocabulary.UNKNOWN_BLOCK * 3}  not known yet; blank: nothing sent"))
+    for left, right in zip_longest(cells[::2], cells[1::2], fillvalue=Text()):
         left.pad_right(36 - left.cell_len)
         lines.append(left.append_text(right))
     rest = "sure: ●●● high, ●●○ medium, ●○○ low confidence. gain: how many times as fast it could"

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from tcpwhy._core import Batch
 from tcpwhy.overview import endpoint
+from tcpwhy.sinks import Capabilities
 
 HALVES = 512
 """Halves that are kept. Beyond, those go first that have ended, then those silent longest."""
@@ -94,7 +95,7 @@ class Snapshot:
 class Board:
     """Takes batches from one thread, gives snapshots to another."""
 
-    tables: tuple[str, ...] = ("intervals", "flows")
+    capabilities = Capabilities(("intervals", "flows"))
 
     def __init__(self, step_ns: int) -> None:
         """Sum up the whole by steps of this length: the interval of the run."""
@@ -128,6 +129,9 @@ class Board:
             for row in rows:
                 self._follow(row)
             self._forget()
+
+    def flush(self) -> None:
+        """Do nothing: snapshots are of what is there."""
 
     def close(self) -> None:
         """Finish; what is there stays."""

@@ -5,7 +5,8 @@ from itertools import groupby
 
 from rich.text import Text
 
-from tcpwhy.explain.words import CONFIDENCE, SHARES
+from tcpwhy import vocabulary
+from tcpwhy.explain.words import SHARES
 from tcpwhy.terminal import paragraph
 from tcpwhy.tui.board import Moment, Row
 from tcpwhy.tui.drawing import Brush, gain, strip
@@ -24,8 +25,8 @@ def lines(row: Row, width: int, step_ns: int, brush: Brush) -> list[Text]:
     when = "all of it" if row.ended else f"last {as_duration(now.end_ns - now.start_ns)}"
     limit = Text(f"{'limited by'.ljust(HEAD)}")
     limit.append_text(brush.block(now.limitation, 2)).append(f" {now.limit}", "bold")
-    sure = CONFIDENCE.get(now.confidence or "")
-    limit.append(f", {now.confidence} confidence: {sure}" if sure else "").append(f" ({when})")
+    sure = vocabulary.confidence(now.confidence)
+    limit.append(f", {sure.word} confidence: {sure.meaning}" if sure else "").append(f" ({when})")
     found.append(limit)
     found += _paragraphs(row, now, width)
     found.append(Text())

@@ -5,9 +5,7 @@ from collections.abc import Mapping, Sequence
 from rich.style import Style
 from rich.text import Text
 
-from tcpwhy.explain.text import HUES
-from tcpwhy.explain.timeline import BLOCKS, UNKNOWN
-from tcpwhy.explain.words import NAMES
+from tcpwhy import vocabulary
 from tcpwhy.overview import LEAST_GAIN
 from tcpwhy.tui.board import Moment, Row
 from tcpwhy.units import as_bytes, as_duration, as_rate
@@ -26,7 +24,7 @@ class Brush:
 
     def of(self, limitation: str | None) -> Style:
         """Give the colour of a limitation."""
-        hue = HUES.get(limitation or "")
+        hue = vocabulary.hue(limitation)
         return Style(color=ANSI[hue - 30]) if self.colour and hue else Style()
 
     def warn(self) -> Style:
@@ -35,7 +33,7 @@ class Brush:
 
     def block(self, limitation: str | None, cells: int = 1) -> Text:
         """Draw a limitation."""
-        return Text(BLOCKS.get(limitation or "", UNKNOWN) * cells, self.of(limitation))
+        return Text(vocabulary.block(limitation) * cells, self.of(limitation))
 
 
 def strip(moments: Sequence[Moment], cells: int, step_ns: int, now_ns: int, brush: Brush) -> Text:
@@ -90,7 +88,9 @@ def _stack(shares: Mapping[str, int], lines: int, largest: int) -> list[str | No
     if not total:
         return []
     height = max(1, round(lines * total / largest))
-    known = [name for name in (*BLOCKS, "") if shares.get(name)]
+    known = [
+        name for name in (*(each.word for each in vocabulary.limitations()), "") if shares.get(name)
+    ]
     exact = {name: height * shares[name] / total for name in known}
     whole = {name: int(part) for name, part in exact.items()}
     by_remainder = sorted(known, key=lambda name: exact[name] - whole[name], reverse=True)
@@ -113,7 +113,7 @@ def legend(
     for name, size in sorted(sums.items(), key=lambda item: -item[1]):
         share = f"{100 * size / total:.0f} %" if total else ""
         part = brush.block(name or None)
-        part.append(f" {NAMES.get(name, name) if name else 'not known yet'} {share}", "default")
+        part.append(f" {vocabulary.plain(name) if name else 'not known yet'} {share}", "default")
         if lines[-1].cell_len + part.cell_len + 3 > width:
             lines.append(part)
         else:

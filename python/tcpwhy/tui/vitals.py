@@ -20,7 +20,6 @@ _PROBLEMS = (
     "table_evictions",
     "evicted_long",
     "outstanding_overflow",
-    "period_overflow",
     "tunnel_overflow",
 )
 """Bounds that bit, beside what the kernel and slow outputs lost."""

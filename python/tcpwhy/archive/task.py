@@ -1,0 +1,114 @@
+"""One capture, in whichever process it is analysed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tcpwhy._core import InputError, UsageError
+from tcpwhy.analysis import analyze
+from tcpwhy.archive.inputs import Capture, local_path
+from tcpwhy.sinks import Run
+from tcpwhy.sinks.store import Sink
+
+NOTES = "captures"
+"""Folder of a store with a note for each capture that is done."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A capture to be analysed into a store; it travels to other processes."""
+
+    capture: Capture
+    store: str
+    tables: tuple[str, ...]
+    options: dict[str, Any]
+
+    @property
+    def key(self) -> str:
+        """The same for the same content, options and tables."""
+        said = [*self.capture, sorted(self.tables), sorted(self.options.items())]
+        return hashlib.sha256(json.dumps(said, default=str).encode()).hexdigest()[:32]
+
+    @property
+    def note(self) -> Path:
+        """Where it is noted what was done with this capture last."""
+        name = hashlib.sha256(self.capture.name.encode()).hexdigest()[:32]
+        return Path(self.store, NOTES, f"{name}.json")
+
+    @property
+    def begun(self) -> Path:
+        """There while it is under way, and after it was cut off."""
+        return self.note.with_suffix(".begun")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a capture."""
+
+    name: str
+    size_bytes: int
+    counters: dict[str, int] = field(default_factory=dict)
+    damage: str | None = None
+    """What was wrong with it; rows found before are in the store."""
+    done_before: bool = False
+    """An earlier run did it: nothing was read."""
+
+
+def done(task: Task) -> Outcome | None:
+    """Give what an earlier run noted, if it did this task."""
+    try:
+        said = json.loads(task.note.read_text("utf-8"))
+        if said.pop("key") != task.key:
+            return None
+        return Outcome(**{**said, "done_before": True})
+    except (OSError, ValueError, TypeError, LookupError):
+        return None
+
+
+def run(task: Task) -> Outcome:
+    """Analyse one capture; only what is wrong with the store or an option is raised."""
+    capture = task.capture
+    try:
+        with local_path(capture.name) as path:
+            outcome = _pour(task, path)
+    except UsageError:
+        raise
+    except InputError as error:
+        outcome = Outcome(capture.name, capture.size_bytes, damage=str(error))
+    unfinished = task.note.with_suffix(".tmp")
+    unfinished.write_text(json.dumps({"key": task.key, **asdict(outcome)}), "utf-8")
+    unfinished.replace(task.note)
+    task.begun.unlink(missing_ok=True)
+    return outcome
+
+
+def _pour(task: Task, path: str) -> Outcome:
+    is_new = not (task.note.exists() or task.begun.exists())
+    task.begun.parent.mkdir(parents=True, exist_ok=True)
+    task.begun.touch()
+    # Of a new capture no flow is in the store: nothing there has to be looked through for it.
+    sink = Sink(task.store, task.tables, Run(live=is_new))
+    counters: dict[str, int] = {}
+    try:
+        result = analyze(path, table=task.tables, workers=1, **task.options)
+        for table, batch in result.batches():
+            if table == "counters":
+                counters = _counted(batch)
+            if table in sink.capabilities.tables:
+                sink.write(table, batch)
+    finally:
+        sink.close()
+    damage = "; ".join(map(str, result.damage)) or None
+    return Outcome(task.capture.name, task.capture.size_bytes, counters, damage)
+
+
+def _counted(batch: Any) -> dict[str, int]:
+    import duckdb
+
+    with duckdb.connect() as connection:
+        connection.register("batch", batch)
+        return dict(connection.execute("SELECT name, value FROM batch").fetchall())

@@ -1,0 +1,58 @@
+"""`tcpwhy report`: a page that can be sent, from a capture or a store."""
+
+from functools import partial
+
+import click
+
+from tcpwhy._core import UsageError
+from tcpwhy.cli._progress import progress_of
+
+
+@click.command("report")
+@click.argument("source", metavar="CAPTURE|STORE")
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    required=True,
+    metavar="FILE.html|FILE.md|DIR",
+    help="Where to write: one page, a text for a ticket, or a folder with page, text and every"
+    " chart as SVG, PNG and PDF. - is the text on standard output.",
+)
+@click.option("--study", is_flag=True, help="Add what the IM 2021 paper shows for its traces.")
+@click.option(
+    "--flows",
+    type=click.IntRange(min=0),
+    default=30,
+    show_default=True,
+    help="Connections with a page of their own.",
+)
+@click.option(
+    "--graphs",
+    type=click.IntRange(min=0),
+    default=6,
+    show_default=True,
+    help="How many of them have a time-sequence graph; a capture is read again for each.",
+)
+def command(source: str, target: str, study: bool, flows: int, graphs: int) -> int:
+    """Write a report: what was seen, what limited it, what to change.
+
+    The page is one file that loads nothing from anywhere: what could not be judged and why, where
+    the time and the bytes went by limitation, the connections that would gain most, distributions,
+    hosts, the quality of the data, and the argument for each of the connections that matter most.
+    """
+    from tcpwhy.report import write
+    from tcpwhy.report.contents import gather
+    from tcpwhy.report.source import open_source
+
+    write.check(target)
+    with open_source(source, watch=partial(progress_of, shown=True)) as opened:
+        contents = gather(opened, flows=flows, graphs=graphs, study=study)
+    if contents.damage and not contents.span.flows:
+        raise contents.damage[0]
+    if not contents.span.flows:
+        raise UsageError(f"{source}: there is no TCP connection in it to report on")
+    write.write(contents, target)
+    for error in contents.damage:
+        click.echo(f"tcpwhy: {error}", err=True)
+    return contents.damage[0].exit_code if contents.damage else 0

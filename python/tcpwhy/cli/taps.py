@@ -1,0 +1,99 @@
+"""`tcpwhy taps`: the same connections at two points of their path."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import click
+
+from tcpwhy.taps import Between, Clocks, Pair, pairs
+from tcpwhy.taps.pair import MOST_FLOWS
+from tcpwhy.units import as_duration, as_share
+
+
+@click.command("taps")
+@click.argument("first", metavar="CAPTURE")
+@click.argument("second", metavar="CAPTURE")
+@click.option("--flow", metavar="COMMUNITY_ID", help="Only this connection.")
+@click.option(
+    "--top",
+    type=click.IntRange(min=1),
+    default=MOST_FLOWS,
+    show_default=True,
+    help="How many of the largest connections.",
+)
+@click.option(
+    "--format",
+    type=click.Choice(["table", "jsonl"]),
+    default="table",
+    show_default=True,
+    help="Format of standard output.",
+)
+def command(first: str, second: str, flow: str | None, top: int, format: str) -> None:
+    """Say between which points loss and delay arise.
+
+    Both captures show the same traffic, at two points of its path: before and behind a firewall,
+    or at both ends. Their clocks need not agree.
+    """
+    for pair in pairs(first, second, flow=flow, most=top):
+        if format == "jsonl":
+            click.echo(json.dumps(_row(pair)))
+        else:
+            click.echo("\n".join(_lines(pair)))
+
+
+def _row(pair: Pair) -> dict[str, object]:
+    row = asdict(pair)
+    row["clocks"] = pair.clocks._asdict() if pair.clocks else None
+    row["directions"] = [
+        asdict(one) | {"loss_place": one.loss_place, "delay_share": one.delay_share}
+        for one in pair.directions
+    ]
+    return row
+
+
+def _lines(pair: Pair) -> list[str]:
+    lines = [
+        f"{pair.originator} → {pair.responder}  {pair.community_id}",
+        f"  near   {pair.near}",
+        f"  far    {pair.far}",
+        f"  clocks {_clocks(pair.clocks)}",
+    ]
+    for one in pair.directions:
+        if one.sent or one.unseen:
+            lines += _direction(pair, one)
+    return [*lines, ""]
+
+
+def _clocks(clocks: Clocks | None) -> str:
+    if clocks is None:
+        return "not compared: too few packets were seen at both points"
+    ahead = "ahead" if clocks.offset_ns >= 0 else "behind"
+    text = f"far is {as_duration(abs(clocks.offset_ns))} {ahead}, ±{as_duration(clocks.error_ns)}"
+    return text if clocks.drift_ppm is None else f"{text}, drifting {clocks.drift_ppm:.1f} ppm"
+
+
+def _direction(pair: Pair, one: Between) -> list[str]:
+    names = ("near", "far") if one.direction == "orig" else ("far", "near")
+    sender = pair.originator if one.direction == "orig" else pair.responder
+    lines = [
+        f"  from {sender}: {one.sent:,} data packets at {names[0]}",
+        f"    lost before {names[0]} {one.lost_before:,}, between {one.lost_between:,},"
+        f" beyond {names[1]} {one.lost_beyond:,}",
+    ]
+    if one.unseen:
+        lines.append(f"    {one.unseen:,} seen at {names[1]} only: another path, or missed")
+    if one.delay_variation_p95_ns is not None:
+        text = f"    delay between varies by {as_duration(one.delay_variation_p95_ns)} (p95)"
+        if one.delay_share is not None:
+            text += f", {as_share(one.delay_share)} of the round trip's"
+        lines.append(text)
+    if one.loss_place:
+        places = {
+            "before": f"before {pair.near if names[0] == 'near' else pair.far}",
+            "between": "between the two points",
+            "beyond": f"beyond {pair.far if names[1] == 'far' else pair.near}",
+        }
+        lines.append(f"    → loss arises {places[one.loss_place]}")
+    return lines

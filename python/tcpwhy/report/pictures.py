@@ -1,0 +1,57 @@
+"""Time-sequence graphs beside the arguments: of a capture, or where a store kept segments."""
+
+import base64
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import NamedTuple
+
+from tcpwhy._core import TcpwhyError
+from tcpwhy.graph import draw
+from tcpwhy.graph.drawing import specification
+from tcpwhy.graph.summary import description
+from tcpwhy.report.source import Source
+
+SIZE = (860, 420)
+"""Pixels of a picture, as wide as the text that it stands beside."""
+
+MOST_BYTES = 1_000_000
+"""Of a picture; a graph that is larger is one to zoom in, by `tcpwhy graph`."""
+
+
+class Picture(NamedTuple):
+    """The graph of a flow."""
+
+    svg: str
+    told: str
+    """The same in words."""
+
+    @property
+    def address(self) -> str:
+        """Give it as an address that holds the picture itself."""
+        return f"data:image/svg+xml;base64,{base64.b64encode(self.svg.encode()).decode()}"
+
+
+def pictures(source: Source, flows: Iterable[int], most: int) -> dict[int, Picture]:
+    """Draw the first of these flows that can be drawn; each reads a capture again."""
+    found: dict[int, Picture] = {}
+    if source.name == "-":
+        return found
+    for flow_id in flows:
+        if len(found) >= most:
+            break
+        if source.is_store and not has_segments(source, flow_id):
+            continue
+        # What is damaged, or went from a store meanwhile, has an argument but no picture.
+        with suppress(TcpwhyError):
+            graph = draw(source.name, flow=flow_id)
+            shown = graph.svg(width=SIZE[0], height=SIZE[1], theme="auto", titled=False)
+            picture = Picture(shown, description(specification(), graph.shown))
+            if len(picture.svg) <= MOST_BYTES:
+                found[flow_id] = picture
+    return found
+
+
+def has_segments(source: Source, flow_id: int) -> bool:
+    """Say whether a store kept the segments of a flow."""
+    query = f"SELECT count(*) FROM (FROM segments WHERE flow_id = {flow_id} LIMIT 1)"
+    return bool(source.connection.execute(query).fetchall()[0][0])

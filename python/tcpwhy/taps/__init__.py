@@ -1,0 +1,6 @@
+"""One connection seen at two points: what happened between them, before, and beyond."""
+
+from tcpwhy.taps.between import Between, Clocks, compare
+from tcpwhy.taps.pair import Pair, pairs
+
+__all__ = ["Between", "Clocks", "Pair", "compare", "pairs"]

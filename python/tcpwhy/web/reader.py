@@ -1,0 +1,159 @@
+"""Questions to a store from many requests at once, each bounded in time and in rows."""
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tcpwhy._core import TcpwhyError, UsageError
+from tcpwhy.store import Store, explained
+
+if TYPE_CHECKING:
+    import duckdb
+
+TIME_LIMIT_S = 10.0
+"""A question of a page that takes longer is ended."""
+
+AT_ONCE = 2
+"""Questions that are worked on at the same time; others wait for their turn."""
+
+MEMORY = "256MB"
+"""What DuckDB may hold; a question that needs more is refused, nothing is put on disk."""
+
+
+class BusyError(TcpwhyError):
+    """Too many questions wait."""
+
+
+class TooLongError(TcpwhyError):
+    """A question was ended at its limit of time."""
+
+
+class Part(NamedTuple):
+    """A file of a table; it is only ever replaced whole."""
+
+    path: str
+    size_bytes: int
+    mtime_ns: int
+
+
+class Answer(NamedTuple):
+    """Rows of a question."""
+
+    names: list[str]
+    types: list[str]
+    rows: list[tuple[Any, ...]]
+    is_cut: bool
+    """Whether there are more than were wanted."""
+
+
+class Reader:
+    """Asks a store; one for all requests."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._turns = threading.BoundedSemaphore(AT_ONCE)
+        self._tables: frozenset[str] = frozenset()
+        self._connection: duckdb.DuckDBPyConnection | None = None
+
+    def ask(
+        self,
+        query: str,
+        parameters: Mapping[str, object] | None = None,
+        *,
+        limit_s: float = TIME_LIMIT_S,
+    ) -> list[dict[str, Any]]:
+        """Give the rows of a question of ours as dictionaries."""
+        with self.cursor(limit_s) as cursor:
+            found = cursor.execute(query, parameters or {})
+            names = [column[0] for column in found.description or ()]
+            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+    def free(self, query: str, *, most: int, limit_s: float = TIME_LIMIT_S) -> Answer:
+        """Answer a question of somebody else: one SELECT, up to a number of rows."""
+        with self.selected(query, limit_s=limit_s) as relation:
+            # One more tells whether there are more.
+            rows = relation.limit(most + 1).fetchall()
+            types = [str(kind) for kind in relation.types]
+            return Answer(relation.columns, types, rows[:most], len(rows) > most)
+
+    @contextmanager
+    def selected(
+        self, query: str, *, limit_s: float = TIME_LIMIT_S
+    ) -> Iterator["duckdb.DuckDBPyRelation"]:
+        """Give the answer to one SELECT of somebody else, as a relation."""
+        import duckdb
+
+        with self.cursor(limit_s) as cursor:
+            statements = duckdb.extract_statements(query)
+            if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
+                raise UsageError("a question is one SELECT statement: a store is only read here")
+            yield cursor.sql(statements[0].query)
+
+    @contextmanager
+    def cursor(self, limit_s: float = TIME_LIMIT_S) -> Iterator["duckdb.DuckDBPyConnection"]:
+        """Wait for a turn, then ask within a limit of time.
+
+        Raises:
+            BusyError: when no turn came in time.
+            TooLongError: when the limit was reached.
+            UsageError: for a question that makes no sense.
+
+        """
+        import duckdb
+
+        if not self._turns.acquire(timeout=limit_s):
+            raise BusyError("too many questions at once: ask again")
+        over = threading.Event()
+        try:
+            cursor = self._open()
+
+            def end() -> None:
+                over.set()
+                cursor.interrupt()
+
+            timer = threading.Timer(limit_s, end)
+            timer.daemon = True
+            timer.start()
+            try:
+                with explained(self.path):
+                    yield cursor
+            except (duckdb.Error, TcpwhyError, RuntimeError) as error:
+                if over.is_set():
+                    message = f"ended after {limit_s:g} s: ask for less, or for a shorter time"
+                    raise TooLongError(message) from error
+                raise
+            finally:
+                timer.cancel()
+                cursor.close()
+        finally:
+            self._turns.release()
+
+    def _open(self) -> "duckdb.DuckDBPyConnection":
+        """Give a cursor; connect at first, and again when the store has a table more."""
+        tables = frozenset(path.name for path in self.path.iterdir() if path.is_dir())
+        with self._lock:
+            if self._connection is None or tables != self._tables:
+                self._connection = Store(self.path).connect(
+                    memory_limit=MEMORY, threads=AT_ONCE, temp_directory=""
+                )
+                self._tables = tables
+            # Two threads must not ask one connection at once, not even for a cursor.
+            return self._connection.cursor()
+
+    def parts(self, table: str) -> list[Part]:
+        """List the files of a table; one that goes meanwhile is left out."""
+        found = []
+        for path in sorted((self.path / table).glob("*/*.parquet")):
+            try:
+                status = path.stat()
+            except FileNotFoundError:
+                continue
+            found.append(Part(str(path), status.st_size, status.st_mtime_ns))
+        return found
+
+    def version(self, tables: Sequence[str] = ("flows", "intervals")) -> int:
+        """Give a number that changes with the files."""
+        return hash(tuple(part for table in tables for part in self.parts(table))) & 0xFFFFFFFF

@@ -11,7 +11,7 @@ CAPTURES := $(addprefix tests/data/, slow_reader.pcap receiver_window.pcap appli
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-rust test-python lint fmt docs accuracy bench clean
+.PHONY: help demo test test-rust test-python test-system lint fmt docs accuracy bench clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,13 +19,16 @@ help: ## list what can be made
 demo: .venv/ready ## build, analyse the captures that come with the repository, print the table
 	$(BIN)/tcpwhy analyze $(CAPTURES)
 
-test: test-rust test-python ## build and run all tests
+test: test-rust test-python ## build and run the tests that need nothing but this repository
 
 test-rust: .venv/made
 	cargo test --locked --workspace
 
 test-python: .venv/ready-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --ignore tests/system
+
+test-system: .venv/ready-dev ## the tests that need root, real time, servers or programs of others
+	$(BIN)/python -m pytest tests/system
 
 lint: .venv/ready-dev ## check style and types
 	cargo fmt --all --check
@@ -46,8 +49,8 @@ docs: .venv/ready-dev ## regenerate what the documentation quotes from the code 
 accuracy: .venv/ready-dev ## measure how often the diagnosis is right; ACCURACY='--quick' chooses
 	PYTHONPATH=tools $(BIN)/python -m accuracy $(ACCURACY)
 
-bench: ## measure CPU time per packet and memory; BENCH='--peers paper-1024' chooses
-	$(PYTHON) tools/bench.py $(BENCH)
+bench: .venv/ready ## measure the command and its engine; BENCH='--peers paper-1024' chooses
+	$(BIN)/python tools/bench.py $(BENCH)
 	$(PYTHON) tools/bench_sim.py
 
 clean: ## remove everything that was built or installed

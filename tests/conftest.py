@@ -17,21 +17,7 @@ pyarrow = pytest.importorskip("pyarrow", reason="the tests make batches with pya
 
 ROOT = Path(__file__).parent.parent
 
-REAL_TIME = {
-    *("delivery", "fanout", "lab", "lab_kernel_path", "lab_measure", "lab_tracepoint", "live_tcp"),
-    *(
-        "mathis",
-        "measure",
-        "monitor",
-        "nic",
-        "outputs",
-        "signals",
-        "sockets",
-        "tui",
-        "unprivileged",
-    ),
-}
-"""Modules with tests on the kernel's clock; others on the same machine may disturb them."""
+pytest_plugins = ["quiet"]
 
 type_defaults = {"Utf8": "", "Boolean": False, "Float64": 0.0}
 
@@ -45,13 +31,6 @@ def pytest_configure():
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
-
-
-def pytest_collection_modifyitems(items):
-    """What fails in real time is asked again before it counts; the summary lists each time."""
-    for item in items:
-        if item.path.stem.removeprefix("test_") in REAL_TIME:
-            item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=2))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -21,7 +21,7 @@ def capture(tmp_path):
 
 
 def test_what_is_exported_is_declared():
-    public = {name for name, value in vars(tcpwhy).items() if not name.startswith("_")}
+    public = {name for name in dir(tcpwhy) if not name.startswith("_")}
     modules = {name for name in public if type(getattr(tcpwhy, name)).__name__ == "module"}
     assert public - modules | {"__version__"} == set(tcpwhy.__all__)
     assert sorted(tcpwhy.__all__) == tcpwhy.__all__

@@ -3,14 +3,15 @@
 import threading
 import time
 
-from tcpwhy.delivery import WAITING, WAITING_ROWS, Delivery
+from tcpwhy.delivery import WAITING, WAITING_ROWS, Delivery, close_all
+from tcpwhy.sinks import Capabilities, RowsLostError
 
 FOREVER = 3600.0
 GRACE_S = 1.0
 
 
 class Sink:
-    tables = ("flows",)
+    capabilities = Capabilities(("flows",))
 
     def __init__(self):
         self.taken, self.closed, self.fails = [], False, False
@@ -23,6 +24,9 @@ class Sink:
         if self.fails:
             raise OSError(28, "No space left on device")
         self.taken.append(batch)
+
+    def flush(self):
+        pass
 
     def close(self):
         self.closed = True
@@ -103,6 +107,18 @@ def test_where_rows_are_that_the_end_could_not_write_is_said_although_the_disk_w
         assert said == ["f: No space left on device; the capture goes on", *told]
 
 
+def test_rows_that_a_sink_held_back_and_lost_are_counted():
+    class Full(Sink):
+        def close(self):
+            raise RowsLostError(OSError(28, "No space left on device", "f"), 7)
+
+    said = []
+    delivery = Delivery("f", Full(), every_s=FOREVER, say=said.append)
+    delivery.put("flows", [1])
+    delivery.close()
+    assert (delivery.rows_lost, said) == (7, ["f: No space left on device"])
+
+
 def test_a_sink_that_works_at_its_end_is_waited_for_and_one_that_is_blocked_is_not():
     class Slow(Sink):
         """Works longer than a blocked one would be waited for, as one that joins its rows."""
@@ -123,5 +139,19 @@ def test_a_sink_that_works_at_its_end_is_waited_for_and_one_that_is_blocked_is_n
         delivery = Delivery("", sink, every_s=FOREVER, grace_s=GRACE_S, say=said.append)
         delivery.close()
     assert slow.closed
-    assert said == [": takes nothing, given up"]
+    assert said == [": sink stalled; giving up"]
     blocked.open.set()
+
+
+def test_sinks_end_at_the_same_time():
+    """Each waits for the other, as none could that is closed after it."""
+    both = threading.Barrier(2, timeout=30)
+
+    class Meeting(Sink):
+        def close(self):
+            both.wait()
+            super().close()
+
+    sinks = Meeting(), Meeting()
+    close_all([Delivery("", sink, every_s=FOREVER, say=lambda _: None) for sink in sinks])
+    assert [sink.closed for sink in sinks] == [True, True]

@@ -8,7 +8,7 @@ from pathlib import Path
 import packets
 import pytest
 
-from tcpwhy import InputError, UsageError
+from tcpwhy import InputError, UsageError, vocabulary
 from tcpwhy.explain import filters
 from tcpwhy.explain.connection import explain_connection
 from tcpwhy.explain.doubts import doubts
@@ -16,7 +16,7 @@ from tcpwhy.explain.numbers import numbers
 from tcpwhy.explain.text import told
 from tcpwhy.explain.timeline import MOST_RUNS, bar, runs, shown, time_by_cause
 from tcpwhy.explain.tree import compared
-from tcpwhy.explain.words import CULPRITS, headline
+from tcpwhy.explain.words import headline
 from tcpwhy.terminal import Style
 
 DATA = Path(__file__).parent / "data"
@@ -410,10 +410,9 @@ def test_the_tree_can_have_no_answer(half):
 
 
 def test_every_cause_has_a_culprit_and_without_a_verdict_the_reason_is_given(half):
-    core = Path(__file__).parent.parent / "crates/core/src/diagnosis/cause.rs"
-    causes = re.findall(r'Cause::\w+ => "(.+)"', core.read_text())
-    assert len(causes) > 10
-    assert set(causes) == CULPRITS.keys()
+    for cause in vocabulary.causes():
+        said = headline(half._replace(limitation=cause.limitation, cause=cause.word))
+        assert said.startswith(cause.culprit.format(src=half.src, dst=half.dst)), cause
     mixed = half._replace(limitation="mixed", cause=None)
     assert headline(mixed).startswith("Several limits")
     none = half._replace(limitation=None, cause=None, confidence=None, null_reason="no data")
@@ -449,8 +448,9 @@ def test_tshark_understands_every_filter(half, interval, tool):
     assert filters.during(half, runs(rows[1:])) is None
     assert tshark(tool, DATA / "offload.pcap", span) == 0
     v6 = half._replace(src="2001:db8::1", dst="2001:db8::2")
-    causes = [ends._replace(cause=cause) for cause in filters.TELLING for ends in (half, v6)]
-    every = [filters.telling(ends) for ends in causes]
+    causes = [cause.word for cause in vocabulary.causes() if cause.filter]
+    shown_by = [ends._replace(cause=cause) for cause in causes for ends in (half, v6)]
+    every = [filters.telling(ends) for ends in shown_by]
     assert None not in every
     assert tshark(tool, DATA / "offload.pcap", " || ".join(f"({text})" for text in every)) == 0
 

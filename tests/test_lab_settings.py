@@ -2,15 +2,16 @@
 
 import socket
 import struct
+from pathlib import Path
 
 import pytest
-from kernel import SCENARIOS
 
 from tcpwhy.lab import settings, workload
 from tcpwhy.lab.scenario import Expect, load
 from tcpwhy.lab.workload import emissions, ticks
 
 TCP = socket.IPPROTO_TCP
+SCENARIOS = Path(__file__).parent / "system" / "lab"
 
 
 def test_socket_options():

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tcpwhy import InputError, Store, UsageError, store
+from tcpwhy import InputError, Store, UsageError
 from tcpwhy.analysis import Lost
 from tcpwhy.cli._status import losses
 from tcpwhy.sinks import open_sink
@@ -37,7 +37,7 @@ def plain():
 def kept(tmp_path, batch_of):
     """Make a store with a flow, and open its permissions again at the end."""
     path = tmp_path / "kept"
-    sink = store.Sink(str(path), ("flows",))
+    sink = open_sink(f"{path}/", format=None, tables=["flows"])
     sink.write("flows", batch_of("flows", {"flow_id": 1}))
     sink.close()
     yield path
@@ -145,7 +145,7 @@ def test_a_store_that_was_removed_while_it_is_written_is_made_again(batch_of, tm
 
 def test_a_store_whose_making_was_interrupted_is_made_again(tmp_path, monkeypatch):
     (tmp_path / ".tcpwhy.json.01ARZ3NDEKTSV4RRFFQ69G5FAV").touch()
-    store.Sink(str(tmp_path), ("flows",)).close()
+    open_sink(f"{tmp_path}/", format=None, tables=["flows"]).close()
     assert Store(tmp_path).query("flows").fetchall() == []
 
     full = tmp_path / "full"
@@ -156,7 +156,7 @@ def test_a_store_whose_making_was_interrupted_is_made_again(tmp_path, monkeypatc
 
         patch.setattr(Path, "write_text", refuse)
         with pytest.raises(OSError, match="No space") as raised:
-            store.Sink(str(full), ("flows",))
+            open_sink(f"{full}/", format=None, tables=["flows"])
     assert raised.value.filename == str(full)
     assert list(full.iterdir()) == []
 
@@ -164,7 +164,7 @@ def test_a_store_whose_making_was_interrupted_is_made_again(tmp_path, monkeypatc
 def test_a_file_in_the_way_of_a_store_says_what_else_there_is(tmp_path):
     (tmp_path / "rows").touch()
     with pytest.raises(UsageError, match=r"this is a file: .* such as .*rows\.jsonl"):
-        store.Sink(str(tmp_path / "rows"), ("flows",))
+        open_sink(f"{tmp_path / 'rows'}/", format=None, tables=["flows"])
 
 
 @pytest.mark.parametrize(

@@ -122,10 +122,13 @@ def test_every_line_fits(shown):
     ("columns", "told"),
     [
         ({}, "→ mend the cable\n"),
-        ({"headroom_bps": 4e6, "next_limitation": "transport"}, "then up to 4.00 Mbit/s, until"),
+        (
+            {"headroom_bps": 4e6, "next_limitation": "transport"},
+            "then up to 4.00 Mbit/s, next limit:",
+        ),
         (
             {"headroom_bps": 4e6, "next_limitation": "transport", "capacity_bps": 5e6},
-            "then 4.00 Mbit/s, until transport",
+            "then 4.00 Mbit/s, next limit: transport",
         ),
     ],
 )

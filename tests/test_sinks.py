@@ -2,15 +2,18 @@
 
 import csv
 import json
+from pathlib import Path
 
 import pyarrow.parquet
 import pytest
 
-from tcpwhy import Store, UsageError
-from tcpwhy.sinks import formats, open_sink, parquet
+from tcpwhy import Store, UsageError, analyze
+from tcpwhy._core import Rows
+from tcpwhy.sinks import RowsLostError, Run, formats, open_sink, parquet
 from tcpwhy.sinks.parquet import left_over
 from tcpwhy.upkeep import MANY_PARTS
 
+DATA = Path(__file__).parent / "data"
 LARGEST = 2**64 - 1
 
 
@@ -103,17 +106,47 @@ def test_parquet_of_many_rows_does_not_hold_them_in_memory(batch_of, tmp_path, m
         sink.write("flows", batch_of("flows", *rows))
         seen.append(held_and_on_disk(sink, tmp_path))
     in_memory, on_disk = zip(*seen, strict=True)
-    assert in_memory == (4, 8, 12, 4, 8, 12, 4, 8, 12, 4)
-    assert on_disk == (0, 0, 0, 12, 12, 12, 24, 24, 24, 36)
+    assert in_memory == (4, 8, 0, 4, 8, 12, 4, 8, 12, 4)
+    assert on_disk == (0, 0, 12, 12, 12, 12, 24, 24, 24, 36)
     sink.close()
     assert [path.name for path in tmp_path.iterdir()] == ["f.parquet"]
     table = pyarrow.parquet.read_table(tmp_path / "f.parquet")
     assert sorted(table["flow_id"].to_pylist()) == list(range(40))
 
 
-def test_parquet_of_a_long_run_is_on_disk_after_every_flush(batch_of, tmp_path):
+def rows_of_an_analysis():
+    """Analyse a capture; its rows are batches of our own."""
+    return analyze(DATA / "slow_reader.pcap").batches_of("flows")
+
+
+def test_parquet_of_an_analysis_is_written_while_rows_come(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet, "ROWS_HELD", 1)
+    (batch,) = rows_of_an_analysis()
     sink = open_sink(str(tmp_path / "f.parquet"), format=None, tables=["flows"])
-    sink.keep_up()
+    for _ in range(20):
+        sink.write("flows", batch)
+        assert sink.rows_held == 0
+    sink.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["f.parquet"]
+    found = pyarrow.parquet.read_table(tmp_path / "f.parquet")
+    assert found.equals(pyarrow.table(Rows("flows", 20 * [batch])).cast(found.schema))
+
+
+def test_parquet_of_many_rows_says_why_it_cannot_be_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet, "ROWS_HELD", 1)
+    target = tmp_path / "f.parquet"
+    sink = open_sink(str(target), format=None, tables=["flows"])
+    target.mkdir()
+    (batch,) = rows_of_an_analysis()
+    sink.write("flows", batch)
+    with pytest.raises(OSError, match="directory"):
+        sink.close()
+
+
+def test_parquet_of_a_long_run_is_on_disk_after_every_flush(batch_of, tmp_path):
+    said = []
+    run = Run(live=True, say=said.append)
+    sink = open_sink(str(tmp_path / "f.parquet"), format=None, tables=["flows"], run=run)
     for number in range(2 * MANY_PARTS):
         sink.write("flows", batch_of("flows", {"flow_id": number}))
         sink.flush()
@@ -121,6 +154,9 @@ def test_parquet_of_a_long_run_is_on_disk_after_every_flush(batch_of, tmp_path):
     (parts,) = tmp_path.iterdir()
     assert len(list(parts.glob("flows/date=*/part-*.parquet"))) <= MANY_PARTS, "they are joined"
     assert left_over(str(tmp_path / "f.parquet")) == [str(parts)]
+    assert said == [
+        f"{tmp_path / 'f.parquet'}: is made at the end, of the rows that wait in {parts}"
+    ]
     sink.close()
     assert [path.name for path in tmp_path.iterdir()] == ["f.parquet"]
     assert len(pyarrow.parquet.read_table(tmp_path / "f.parquet")) == 2 * MANY_PARTS
@@ -129,9 +165,8 @@ def test_parquet_of_a_long_run_is_on_disk_after_every_flush(batch_of, tmp_path):
 def test_parquet_of_a_long_run_has_the_columns_of_one_kept_in_memory(batch_of, tmp_path):
     rows = {"flow_id": LARGEST, "src": "a"}, {"flow_id": 2, "handshake_seen": True}
     for name, long in ("long", True), ("short", False), ("empty", True):
-        sink = open_sink(str(tmp_path / f"{name}.parquet"), format=None, tables=["flows"])
-        if long:
-            sink.keep_up()
+        target = str(tmp_path / f"{name}.parquet")
+        sink = open_sink(target, format=None, tables=["flows"], run=Run(live=long))
         if name != "empty":
             sink.write("flows", batch_of("flows", *rows))
         sink.close()
@@ -146,13 +181,12 @@ def test_parquet_of_a_long_run_has_the_columns_of_one_kept_in_memory(batch_of, t
 
 def test_parquet_that_cannot_be_made_leaves_its_rows_where_it_says(batch_of, tmp_path):
     target = tmp_path / "f.parquet"
-    sink = open_sink(str(target), format=None, tables=["flows"])
-    sink.keep_up()
+    sink = open_sink(str(target), format=None, tables=["flows"], run=Run(live=True))
     sink.write("flows", batch_of("flows", {"flow_id": 7}))
     target.mkdir()
-    with pytest.raises(OSError, match=r"its rows are in .*f\.parquet\..*\.parts") as raised:
+    with pytest.raises(RowsLostError, match=r"its rows are in .*f\.parquet\..*\.parts") as raised:
         sink.close()
-    assert sink.waiting == 0, "they are not lost"
+    assert raised.value.rows == 0, "they are not lost"
     (parts,) = left_over(str(target))
     assert parts in str(raised.value)
     assert Store(parts).query("SELECT flow_id FROM flows").fetchall() == [(7,)]

@@ -9,8 +9,9 @@ import duckdb
 import pytest
 
 from tcpwhy import InputError, Store, UsageError
-from tcpwhy import store as store_module
-from tcpwhy.store import Sink, questions, ulid
+from tcpwhy.sinks import store as store_module
+from tcpwhy.sinks.store import Sink
+from tcpwhy.store import questions, ulid
 
 DAY = 86400 * 10**9
 SPAN = {"start_ns": 20_000 * DAY, "end_ns": 20_000 * DAY + 10**9, "data_packets": 10}

@@ -2,6 +2,7 @@
 
 import pytest
 
+import arrows
 import tidy
 
 
@@ -52,3 +53,36 @@ def test_a_breach_is_found(path, text, rule):
 )
 def test_what_is_allowed_is_not_a_breach(path, text):
     assert tidy.check(tidy.Source(path, text)) == []
+
+
+CIRCLES = {
+    "core": {
+        ("diagnosis/loss.rs", "diagnosis/network.rs"),
+        # A tunnel holds packets that may be tunnels.
+        ("wire/ethernet.rs", "wire/ip.rs", "wire/tunnel.rs", "wire/walk.rs"),
+    },
+    "sim": {
+        # One sender, and one receiver, in several files: state in one, its steps in the others.
+        ("tcp/limit.rs", "tcp/pacing.rs", "tcp/send.rs", "tcp/sender.rs"),
+        ("tcp/receiver.rs", "tcp/window.rs"),
+    },
+    "io": set(),
+    "py": set(),
+}
+
+
+@pytest.mark.parametrize("crate", CIRCLES)
+def test_files_import_in_one_direction(crate):
+    root = tidy.ROOT / "crates" / crate / "src"
+    found = arrows.circles(arrows.arrows(root))
+    names = {tuple(str(path.relative_to(root)) for path in circle) for circle in found}
+    assert names == CIRCLES[crate]
+
+
+def test_a_circle_is_found(tmp_path):
+    (tmp_path / "a.rs").write_text("use crate::b::{Inner, other};\n")
+    (tmp_path / "b.rs").write_text("use super::c::Thing;\n// use crate::d::Gone;\n")
+    (tmp_path / "c.rs").write_text("fn f() { crate::a::g() }\n")
+    (tmp_path / "d.rs").write_text("use crate::a;\n")
+    graph = arrows.arrows(tmp_path)
+    assert [[path.stem for path in circle] for circle in arrows.circles(graph)] == [["a", "b", "c"]]

@@ -7,8 +7,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tcpwhy import Store, store, upkeep
-from tcpwhy.store import Sink
+from tcpwhy import Store, upkeep
+from tcpwhy.sinks import Run, store
+from tcpwhy.sinks.store import Sink
 from tcpwhy.upkeep import MANY_PARTS
 
 DAY = 86400 * 10**9
@@ -22,7 +23,12 @@ def row(number, days_ago=0):
 
 @pytest.fixture
 def sink(tmp_path):
-    return Sink(str(tmp_path), ("flows",))
+    return long(tmp_path)
+
+
+def long(path, **bounds):
+    """Open a store for a run without an end."""
+    return Sink(str(path), ("flows",), Run(live=True, **bounds))
 
 
 def parts(path):
@@ -41,7 +47,6 @@ def write(sink, batch_of, *rows):
 
 
 def test_small_parts_are_joined(sink, batch_of, tmp_path):
-    sink.keep_up()
     for number in range(2 * MANY_PARTS):
         write(sink, batch_of, row(number))
         assert len(parts(tmp_path)) < MANY_PARTS
@@ -50,7 +55,6 @@ def test_small_parts_are_joined(sink, batch_of, tmp_path):
 
 def test_a_join_holds_a_row_group_in_memory_and_not_all_rows(sink, batch_of, tmp_path, monkeypatch):
     monkeypatch.setattr(upkeep, "STEADY_GROUP_ROWS", 2048)  # the least that DuckDB has
-    sink.keep_up()
     for first in range(0, MANY_PARTS * 100, 100):
         write(sink, batch_of, *(row(number) for number in range(first, first + 100)))
     (joined,) = parts(tmp_path)
@@ -61,7 +65,6 @@ def test_a_join_holds_a_row_group_in_memory_and_not_all_rows(sink, batch_of, tmp
 
 
 def test_rows_that_are_written_hold_no_memory(sink, batch_of, tmp_path):
-    sink.keep_up()
     used = "SELECT sum(memory_usage_bytes) FROM duckdb_memory() WHERE tag = 'IN_MEMORY_TABLE'"
     for first in range(0, 20_000, 5_000):
         sink.write("flows", batch_of("flows", *(row(first + n) for n in range(5_000))))
@@ -71,19 +74,19 @@ def test_rows_that_are_written_hold_no_memory(sink, batch_of, tmp_path):
     assert len(numbers(tmp_path)) == 20_000
 
 
-def test_days_past_keeping_go(sink, batch_of, tmp_path):
-    sink.keep_up(keep_ns=2 * DAY)
+def test_days_past_keeping_go(batch_of, tmp_path):
+    said = []
+    sink = long(tmp_path, keep_ns=2 * DAY, say=said.append)
     write(sink, batch_of, *(row(number, days_ago=number) for number in range(6)))
     assert numbers(tmp_path) == [0, 1, 2]
-    assert sink.removed_parts == 3
+    sink.close()
+    assert said == [f"{tmp_path}/: 3 parts were removed (--keep, --keep-size)"]
 
 
 def test_the_oldest_goes_when_it_is_too_much(sink, batch_of, tmp_path):
-    sink.keep_up()
     write(sink, batch_of, *(row(number, days_ago=number) for number in range(6)))
     size = sum(part.stat().st_size for part in parts(tmp_path)[-3:])
-    sink.keep_up(keep_bytes=size)
-    sink.flush()
+    long(tmp_path, keep_bytes=size).flush()
     assert numbers(tmp_path) == [0, 1, 2]
 
 
@@ -99,22 +102,20 @@ def test_a_crash_while_parts_are_joined_loses_and_doubles_nothing(
             (note.parent / plan["of"][0]).unlink()
         raise KeyboardInterrupt
 
-    sink.keep_up()
     for number in range(MANY_PARTS - 1):
         write(sink, batch_of, row(number))
     with monkeypatch.context() as patch:
         patch.setattr(upkeep, "_finish", crash)
         with pytest.raises(KeyboardInterrupt):
             write(sink, batch_of, row(MANY_PARTS - 1))
-    Sink(str(tmp_path), ("flows",)).keep_up()
+    long(tmp_path)
     assert numbers(tmp_path) == list(range(MANY_PARTS))
     assert len(parts(tmp_path)) == 1
 
 
 def test_a_full_disk_costs_what_does_not_fit_and_nothing_else(batch_of, tmp_path, monkeypatch):
     monkeypatch.setattr(store, "ROWS_PER_PART", 4)
-    sink = Sink(str(tmp_path), ("flows",))
-    sink.keep_up()
+    sink = long(tmp_path)
     full = True
     write_file = store.write_file
 
@@ -137,9 +138,7 @@ def test_a_full_disk_costs_what_does_not_fit_and_nothing_else(batch_of, tmp_path
 
 def test_two_writers_share_a_store(batch_of, tmp_path):
     """Each joins its own parts, and finishes what it finds of the other without a loss."""
-    one, other = Sink(str(tmp_path), ("flows",)), Sink(str(tmp_path), ("flows",))
-    one.keep_up()
-    other.keep_up()
+    one, other = long(tmp_path), long(tmp_path)
     for number in range(2 * MANY_PARTS):
         write(one if number % 2 else other, batch_of, row(number))
     assert numbers(tmp_path) == list(range(2 * MANY_PARTS))
@@ -150,7 +149,6 @@ def test_two_writers_share_a_store(batch_of, tmp_path):
 
 @pytest.mark.parametrize("step", ["read_text", "replace", "unlink"])
 def test_another_writer_may_finish_a_join_at_any_step(sink, batch_of, tmp_path, monkeypatch, step):
-    sink.keep_up()
     as_it_is = getattr(Path, step)
 
     def other(path, *arguments, **options):

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Measures the reading and analysing path: CPU time per packet, memory, scaling, and peers.
+"""Measures what users run and the engine in it: CPU time per packet, memory, scaling, peers.
 
     tools/bench.py [SET…] [--runs 3] [--peers] [--stored] [--write]
 
 CPU time (user and system, of the whole process) is what counts, since machines are shared; wall
-time is shown only for scaling. Every ratio is between runs of one call, which alternate. The sets
+time is shown only for scaling. Every ratio is between runs of one call, which alternate. The floor
+is `hash`: read, decode and hash in the same program. `command` is `tcpwhy analyze` with flows to
+Parquet, as it is installed. Memory is anonymous memory, sampled while a program runs. The sets
 are made once by the `traffic` example and kept in target/bench, and so are the results of each set,
 with the commit that was measured, until it is measured again. `--write` puts the tables into
 docs/performance.md.
@@ -21,6 +23,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -34,6 +37,7 @@ RESULTS = "results.json"
 EXAMPLES = TARGET / "release" / "examples"
 # A program that takes longer is stopped, and its figure is a lower bound.
 CPU_SECONDS_MAX, PEER_CPU_SECONDS_MAX = 300, 60
+SAMPLE_S, SAMPLES_MIN = 0.005, 20
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,8 @@ SETS = {
         Traffic("paper-128", ("paper", "128")),
         Traffic("paper-1024", ("paper", "1024")),
         Traffic("paper-8192", ("paper", "8192")),
+        Traffic("paced-8192", ("paced", "8192")),
+        Traffic("paced-1024-long", ("paced", "1024", "--seconds", "80")),
         Traffic("mawi-400k", ("mawi", "400000")),
         Traffic("mawi-1m", ("mawi", "1000000", "--flow-packets-max", "3000")),
         Traffic("open-1m", ("open", "1000000")),
@@ -63,6 +69,11 @@ MODES = {
     "paper": ("paper", "1"),
     "analyze": ("analyze", "1"),
     "analyze, 2 workers": ("analyze", "2"),
+}
+# The command, with its options, for each capture and each file that it writes.
+COMMANDS = {
+    "command": ("--workers", "1"),
+    "command, 2 workers": ("--workers", "2"),
 }
 # Peers and the sets that they can finish, or nearly; `cat` and tcpdump show the floor.
 PEERS = {
@@ -83,6 +94,10 @@ class Measured:
     cpu_s: list[float] = field(default_factory=list)
     wall_s: list[float] = field(default_factory=list)
     rss_bytes: int = 0
+    anon_bytes: int = 0
+    """Anonymous memory at its most."""
+    anon_slope: float = 0.0
+    """Bytes by which it grew for each packet of the second half."""
     cut: bool = False
 
     def ns_per_packet(self) -> float:
@@ -144,13 +159,44 @@ def generate(traffic: Traffic, cache: Path) -> tuple[Path, dict[str, Any]]:
     return capture, shape
 
 
+class Memory(threading.Thread):
+    """Samples the anonymous memory of a process until it ends."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(daemon=True)
+        self.samples: list[int] = []
+        self._status = Path("/proc", str(pid), "status")
+        self.start()
+
+    def run(self) -> None:
+        """Read it every few milliseconds."""
+        while True:
+            try:
+                found = re.search(r"RssAnon:\s+(\d+) kB", self._status.read_text())
+            except OSError:
+                return
+            if not found:
+                return
+            self.samples.append(int(found[1]) * 1024)
+            time.sleep(SAMPLE_S)
+
+    def slope(self, packets: int) -> float:
+        """Bytes per packet from the middle of the run to nine tenths of it, before rows leave."""
+        if len(self.samples) < SAMPLES_MIN:
+            return 0.0
+        middle, late = (self.samples[len(self.samples) * part // 10] for part in (5, 9))
+        return (late - middle) / (packets * 0.4)
+
+
 def measure(command: list[str], limit_s: int, into: Measured) -> None:
     """Runs a program once and adds what it used."""
     begin = time.monotonic()
     limited = ["prlimit", f"--cpu={limit_s}", "--", *command]
     with tempfile.TemporaryFile() as words:
         process = subprocess.Popen(limited, stdout=words, stderr=subprocess.DEVNULL)
+        memory = Memory(process.pid)
         _, status, used = os.wait4(process.pid, 0)
+        memory.join()
         process.returncode = os.waitstatus_to_exitcode(status)
         words.seek(max(0, words.seek(0, os.SEEK_END) - 1000))
         said = words.read().decode(errors="replace")
@@ -164,6 +210,8 @@ def measure(command: list[str], limit_s: int, into: Measured) -> None:
     resident = re.search(r"(\d+) kB resident", said)
     bytes_used = int(resident[1]) * 1024 if resident else used.ru_maxrss * 1024
     into.rss_bytes = max(into.rss_bytes, bytes_used)
+    into.anon_bytes = max(into.anon_bytes, *memory.samples, 0)
+    into.anon_slope = max(into.anon_slope, memory.slope(into.packets))
 
 
 def run_set(traffic: Traffic, options: argparse.Namespace) -> dict[str, Measured]:
@@ -172,6 +220,10 @@ def run_set(traffic: Traffic, options: argparse.Namespace) -> dict[str, Measured
     programs = {
         name: [str(EXAMPLES / "throughput"), *mode, str(capture)] for name, mode in MODES.items()
     }
+    for name, words in COMMANDS.items():
+        written = str(options.cache / "rows.parquet")
+        asked = ["analyze", str(capture), "--table", "flows", "--output", written, *words]
+        programs[name] = [sys.executable, "-m", "tcpwhy", *asked]
     if options.peers:
         for name, (text, sets) in PEERS.items():
             command = text.format(file=capture).split()
@@ -216,7 +268,7 @@ def main() -> int:
         results = stored(options.cache)
         results[name] = measured
         store(results, options.cache)
-    report = bench_report.tables(stored(options.cache), list(MODES), list(PEERS))
+    report = bench_report.tables(stored(options.cache), [*MODES, *COMMANDS], list(PEERS))
     print(report)
     if options.write:
         bench_report.write(ROOT / "docs" / "performance.md", report)

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import click
 
+import scenario_reference
 from tcpwhy import _core
 from tcpwhy.cli import tcpwhy
 from tcpwhy.model import Parameter, models
@@ -36,6 +37,7 @@ def pages() -> dict[str, str]:
         "counters": counters(),
         "commands": commands(),
         "models": throughput_models(),
+        "scenarios": scenario_reference.page(),
     }
     note = "<!-- Made by `make docs` from the code; change it there. -->\n"
     pages = {

@@ -5,21 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from tcpwhy import vocabulary
+
 CLASSES = ("application", "receiver_window", "network", "recovery")
 """The classes of the time shares."""
 
-LIMITATIONS = (
-    "application receiver_window sender_window unshared_bottleneck shared_bottleneck policer "
-    "random_loss transport"
-).split()
-
-# What the tree of the paper can say of what it has no word for: its transport limitation holds
-# whatever is the sender's doing or TCP's, and a policer is a bottleneck of either kind.
-PAPER_WORDS = {
-    "sender_window": {"transport"},
-    "random_loss": {"transport"},
-    "policer": {"unshared_bottleneck", "shared_bottleneck"},
-}
+LIMITATIONS = tuple(each.word for each in vocabulary.limitations() if each.word != "mixed")
 
 
 @dataclass(frozen=True)
@@ -55,8 +46,7 @@ class Judged:
     def is_paper_right(self) -> bool:
         """Whether the paper's tree is right, as far as its words go."""
         limitations = {word.split("/")[0] for word in self.allowed}
-        words = set().union(*(PAPER_WORDS.get(word, {word}) for word in limitations))
-        return self.paper in words
+        return vocabulary.is_paper_right(self.paper, limitations)
 
     @property
     def limitation(self) -> str | None:

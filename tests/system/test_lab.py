@@ -20,7 +20,7 @@ from tcpwhy.lab.network import Network
 from tcpwhy.lab.run import run
 from tcpwhy.lab.scenario import load
 
-SCENARIOS = Path(__file__).parent.parent / "scenarios"
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
 
 @needs_root

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +11,8 @@ import pytest
 
 SCENARIOS = Path(__file__).parent / "lab"
 needs_root = pytest.mark.skipif(
-    os.geteuid() != 0 or not Path("/dev/net/tun").exists(),
-    reason="the lab needs root and /dev/net/tun",
+    os.geteuid() != 0 or not Path("/dev/net/tun").exists() or not shutil.which("ethtool"),
+    reason="the lab needs root, /dev/net/tun and ethtool (apt-get install ethtool)",
 )
 
 

@@ -185,7 +185,7 @@ def test_a_reader_that_pauses_costs_rows_and_nothing_else(link, watch, tmp_path)
         send()
         take()
 
-    watcher.wait("slow.jsonl: keeps up again", meanwhile=both)
+    watcher.wait("slow.jsonl: caught up", meanwhile=both)
     watcher.process.send_signal(signal.SIGTERM)
     while watcher.process.poll() is None:
         take()

@@ -1,0 +1,87 @@
+"""Captures with verdicts as comments: every packet stays, and tshark reads what was said."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+DATA = Path(__file__).parent / "data"
+
+
+def fields(tshark, path, *names):
+    """Read columns of every frame."""
+    wanted = [part for name in names for part in ("-e", name)]
+    done = subprocess.run(
+        [tshark, "-r", path, "-T", "fields", *wanted], capture_output=True, text=True, check=True
+    )
+    return [tuple(line.split("\t")) for line in done.stdout.split("\n")[:-1]]
+
+
+def commented(tshark, path):
+    wanted = ["-Y", "frame.comment", "-T", "fields", "-e", "frame.number", "-e", "frame.comment"]
+    done = subprocess.run([tshark, "-r", path, *wanted], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def test_a_copy_has_the_packets_of_its_capture_and_comments(tcpwhy, tmp_path, tool):
+    tshark = tool("tshark")
+    out = tmp_path / "out.pcapng"
+    capture = DATA / "slow_reader.pcap"
+    done = tcpwhy("analyze", capture, "--annotate", out, "-o", tmp_path / "rows.jsonl")
+    assert done.returncode == 0, done.stderr
+    same = ("frame.time_epoch", "frame.len", "tcp.seq_raw", "tcp.len", "eth.src")
+    assert fields(tshark, out, *same) == fields(tshark, capture, *same)
+    told = commented(tshark, out)
+    assert "limited by receiver_window/slow_reader" in told
+    comments = told.count("tcpwhy: ")
+    packets = len(fields(tshark, out, "frame.number"))
+    assert f"{packets:,} packets, {comments:,} with a comment" in done.stderr
+    assert list(tmp_path.glob(".*")) == []
+
+
+def test_a_comment_stands_where_the_verdict_changes(tcpwhy, tmp_path, tool):
+    """On packets of the direction that the rows are of, and only where rows differ."""
+    import json
+
+    tshark = tool("tshark")
+    out, rows = tmp_path / "out.pcapng", tmp_path / "rows.jsonl"
+    capture = DATA / "application.pcap"
+    options = ("--interval", "500ms", "--table", "intervals")
+    done = tcpwhy("analyze", capture, *options, "--annotate", out, "-o", rows)
+    assert done.returncode == 0, done.stderr
+    changes, last = 0, {}
+    for row in map(json.loads, rows.read_text().splitlines()):
+        verdict, direction = row["cause"] or row["limitation"], row["direction"]
+        changes += row["data_packets"] > 0 and last.get(direction) != verdict
+        last[direction] = verdict
+    assert commented(tshark, out).count("tcpwhy: ") == changes > 0
+
+
+@pytest.mark.parametrize(
+    ("captures", "out", "told", "code"),
+    [
+        (["-"], "out.pcapng", "reads a capture twice", 2),
+        (["copy.pcap"], "copy.pcap", "is the capture itself", 2),
+        (["copy.pcap"], "nowhere/out.pcapng", "no such folder", 1),
+    ],
+)
+def test_what_cannot_be_annotated_is_told(tcpwhy, tmp_path, captures, out, told, code):
+    capture = (DATA / "slow_reader.pcap").read_bytes()
+    (tmp_path / "copy.pcap").write_bytes(capture)
+    done = tcpwhy("analyze", *captures, "--annotate", out, cwd=tmp_path, stdin=subprocess.DEVNULL)
+    assert (done.returncode, told in done.stderr) == (code, True), done.stderr
+    assert (tmp_path / "copy.pcap").read_bytes() == capture
+    assert done.stderr.count("\n") == 1
+
+
+def test_wireshark_is_told_what_there_is_to_capture(capsys):
+    from tcpwhy import extcap
+
+    assert extcap.main(["--extcap-interfaces"]) == 0
+    assert "interface {value=tcpwhy-lo}" in capsys.readouterr().out
+    assert extcap.main(["--extcap-dlts", "--extcap-interface", "tcpwhy-lo"]) == 0
+    assert capsys.readouterr().out.startswith("dlt {number=1}")
+    assert extcap.main(["--extcap-config", "--extcap-interface", "tcpwhy-lo"]) == 0
+    assert "{call=--interval}" in capsys.readouterr().out
+    assert extcap.main(["--capture", "--extcap-interface", "eth0"]) == 1
+    assert "no interface 'eth0'" in capsys.readouterr().err

@@ -271,6 +271,17 @@ class Result:
             raise UsageError("a graph is of one capture: tcpwhy.graph.draw(PATH) draws it")
         return draw(self._inputs[0], flow=flow, **options)
 
+    def _repr_html_(self) -> str | None:
+        """Show a notebook the flows, charts of them, and the graph of the biggest one."""
+        if not self._inputs or (self._iterated and self._batches is None):
+            # What is live has no end, and what was read before is gone.
+            return None
+        from tcpwhy.report.notebook import shown
+
+        is_one = len(self._inputs) == 1 and str(self._inputs[0]) != "-"
+        with self.to_duckdb() as connection:
+            return shown(connection, self.tables, str(self._inputs[0]) if is_one else "")
+
     def _has_read_nothing(self) -> bool:
         return self.progress().packets == 0
 

@@ -4,17 +4,19 @@ import json
 import sys
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 import click
 
 from tcpwhy._core import UsageError
 from tcpwhy.cli._options import DURATION
 from tcpwhy.cli._progress import progress_of
-from tcpwhy.explain.connection import explain_connection
+from tcpwhy.explain.connection import Connection, explain_connection
 from tcpwhy.explain.frame import Explanation, explain_frame
 from tcpwhy.explain.text import told as told_of_connection
 from tcpwhy.explain.trace import Segment
 from tcpwhy.overview import endpoint
+from tcpwhy.sinks import output
 from tcpwhy.terminal import Style, grid, paragraph, width
 from tcpwhy.units import as_duration
 
@@ -38,13 +40,25 @@ from tcpwhy.units import as_duration
 )
 @click.option(
     "--format",
-    type=click.Choice(["text", "jsonl"]),
-    default="text",
-    show_default=True,
-    help="For a person, or the same facts as one JSON object.",
+    type=click.Choice(["text", "jsonl", "html"]),
+    help="For a person, the same facts as one JSON object, or a page with the graph beside the"
+    " argument.  [default: text, or what the suffix of --output names]",
+)
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    default="-",
+    metavar="FILE",
+    help="Where to write; .html is a page.  [default: standard output]",
 )
 def command(
-    source: str, flow: str | None, frame: int | None, interval: str | None, format: str
+    source: str,
+    flow: str | None,
+    frame: int | None,
+    interval: str | None,
+    format: str | None,
+    target: str,
 ) -> int:
     """Give the reasons.
 
@@ -56,27 +70,56 @@ def command(
     a probe, a copy or an acknowledgement, with the frames that prove it, and what Wireshark calls
     it. Sequence numbers are relative, as Wireshark shows them.
     """
-    style, limit = Style.of(sys.stdout), width(sys.stdout)
+    format = format or FORMATS.get(Path(target).suffix, "text")
+    is_terminal = target == "-"
+    style = Style.of(sys.stdout) if is_terminal else Style(colour=False)
+    limit = width(sys.stdout) if is_terminal else FILE_COLUMNS
     if frame is not None:
         if flow is not None or interval is not None:
             raise UsageError("--frame explains one packet: no --flow and no --interval with it")
         explanation = explain_frame(source, frame)
-        _print(explanation.record(), told(explanation, limit, style), format)
+        if format == "html":
+            raise UsageError("--frame explains one packet, as a text or jsonl: no page")
+        _write(target, explanation.record(), told(explanation, limit, style), format)
         return 0
     watch = partial(progress_of, shown=True)
     connection = explain_connection(source, flow=flow, interval=interval, watch=watch)
-    _print(connection.record(), told_of_connection(connection, limit, style), format)
+    if format == "html":
+        _page(target, connection)
+    else:
+        lines = told_of_connection(connection, limit, style)
+        _write(target, connection.record(), lines, format)
     damage = connection.facts.damage
     for error in damage:
         click.echo(f"tcpwhy: {error}", err=True)
     return damage[0].exit_code if damage else 0
 
 
-def _print(record: dict[str, object], lines: Iterator[str], format: str) -> None:
+FORMATS = {".html": "html", ".htm": "html", ".jsonl": "jsonl", ".json": "jsonl"}
+"""By the suffix of a file; any other is a text."""
+
+FILE_COLUMNS = 100
+"""Width of a text in a file."""
+
+
+def _write(target: str, record: dict[str, object], lines: Iterator[str], format: str) -> None:
     if format == "jsonl":
         lines = iter([json.dumps(record, ensure_ascii=False)])
-    for line in lines:
-        click.echo(line)
+    if target == "-":
+        for line in lines:
+            click.echo(line)
+        return
+    with output(target) as out:
+        out.write("".join(f"{line}\n" for line in lines).encode())
+
+
+def _page(target: str, connection: Connection) -> None:
+    """Write the argument as a page; without segments it has no graph."""
+    from tcpwhy.report.argument import page, picture_of
+
+    made = page(connection, picture_of(connection))
+    with output(target) as out:
+        out.write(made.encode())
 
 
 def told(explanation: Explanation, limit: int, style: Style) -> Iterator[str]:

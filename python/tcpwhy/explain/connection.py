@@ -62,6 +62,12 @@ class Connection(NamedTuple):
     sides: list[Side]
     """The directions that moved data, the one that moved more first."""
 
+    def _repr_html_(self) -> str:
+        """Show a notebook the argument, with the graph beside it where there is one."""
+        from tcpwhy.report.argument import fragment
+
+        return fragment(self)
+
     def record(self) -> dict[str, Any]:
         """Give the same facts as plain values: columns as in the tables, prose as texts."""
         facts, first = self.facts, self.facts.halves[0]

@@ -22,6 +22,9 @@ MIN_HEIGHT = 1.5
 SPARSE = 6
 """Pixels for each segment from which on segments are drawn twice as large."""
 
+MIN_TICKS = 2.5
+"""Steps of the values of a panel, however low it is: one number tells no scale."""
+
 NARROW = 560
 """Pixels of a panel whose title leaves no room beside it."""
 
@@ -88,7 +91,7 @@ def _ground(spec: Spec, panel: Panel, view: View, time_axis: Axis) -> Iterator[M
     """Give the ground of a panel: paper, grid, labels, title."""
     name = panel.spec["id"]
     yield _mark("rect", name, "ground", "plot", [panel.x, panel.y, panel.w, panel.h])
-    count = panel.h / spec["geometry"]["tick_px_y"]
+    count = max(MIN_TICKS, panel.h / spec["geometry"]["tick_px_y"])
     values = axis(panel.lo, panel.hi, count, panel.spec["unit"])
     grid: list[float] = []
     for tick in time_axis.ticks:

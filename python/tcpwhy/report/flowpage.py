@@ -58,13 +58,14 @@ def _flow(connection: Connection, picture: Picture | None) -> Html:
     return tag(
         "details",
         summary,
-        tag("div", identity, _graph(picture), *sides),
+        tag("div", identity, graph(picture), *sides),
         class_="flow",
         id=f"flow-{first.flow_id}",
     )
 
 
-def _graph(picture: Picture | None) -> Html | None:
+def graph(picture: Picture | None) -> Html | None:
+    """Show the graph of a connection, or nothing where there is none."""
     if picture is None:
         return None
     # As an image, so that its style is its own and none of the page.

@@ -43,12 +43,22 @@ def pictures(source: Source, flows: Iterable[int], most: int) -> dict[int, Pictu
             continue
         # What is damaged, or went from a store meanwhile, has an argument but no picture.
         with suppress(TcpwhyError):
-            graph = draw(source.name, flow=flow_id)
-            shown = graph.svg(width=SIZE[0], height=SIZE[1], theme="auto", titled=False)
-            picture = Picture(shown, description(specification(), graph.shown))
+            picture = drawn(source.name, flow_id)
             if len(picture.svg) <= MOST_BYTES:
                 found[flow_id] = picture
     return found
+
+
+def drawn(source: str, flow_id: int, theme: str = "auto") -> Picture:
+    """Draw one flow; the theme is light, dark, or auto, which follows the reader's.
+
+    Raises:
+        TcpwhyError: when there is nothing to draw, or the extra `graph` is not installed.
+
+    """
+    graph = draw(source, flow=flow_id)
+    shown = graph.svg(width=SIZE[0], height=SIZE[1], theme=theme, titled=False)
+    return Picture(shown, description(specification(), graph.shown))
 
 
 def has_segments(source: Source, flow_id: int) -> bool:

@@ -6,6 +6,7 @@ import { bounds, extremes, lower, upper } from "./ranges.js";
 import { axis } from "./ticks.js";
 
 const MIN_HEIGHT = 1.5;
+const MIN_TICKS = 2.5;
 const NARROW = 560;
 const SPARSE = 6;
 const OTHERS = {
@@ -71,7 +72,7 @@ function runs(trace, view) {
 function ground(spec, panel, view, time) {
   const name = panel.spec.id;
   const marks = [mark("rect", name, "ground", "plot", [panel.x, panel.y, panel.w, panel.h])];
-  const values = axis(panel.lo, panel.hi, panel.h / spec.geometry.tick_px_y, panel.spec.unit);
+  const values = axis(panel.lo, panel.hi, Math.max(MIN_TICKS, panel.h / spec.geometry.tick_px_y), panel.spec.unit);
   const grid = [];
   for (const tick of time.ticks) grid.push(crisp(panel.atX(view, tick.at)), panel.y, panel.y + panel.h);
   if (grid.length) marks.push(mark("bars", name, "grid", "grid", grid, { width: 1 }));

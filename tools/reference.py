@@ -22,10 +22,12 @@ import scenario_reference
 from tcpwhy import _core
 from tcpwhy.cli import tcpwhy
 from tcpwhy.model import Parameter, models
+from tcpwhy.options import OPTIONS, options_of
 from tcpwhy.store import questions
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = "docs/reference"
+KEYWORDS = "python/tcpwhy/keywords.py"
 
 SQL_TYPES = {"Utf8": "text", "Boolean": "boolean", "Float64": "double"}
 
@@ -43,6 +45,7 @@ def pages() -> dict[str, str]:
     pages = {
         f"{REFERENCE}/{name}.md": "\n".join([note, *lines, ""]) for name, lines in made.items()
     }
+    pages[KEYWORDS] = keywords()
     block = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
     quoted = re.compile(r"^(```text (\S+)\n).*?^```$", re.MULTILINE | re.DOTALL)
     for path in written():
@@ -85,6 +88,29 @@ def tables() -> Iterator[str]:
         for column, kind, nullable, doc in columns:
             kind = SQL_TYPES.get(kind, kind.lower())
             yield f"| `{column}` | {kind} | {'yes' if nullable else ''} | {_cell(doc)} |"
+
+
+def keywords() -> str:
+    """Write the types of the keyword arguments of Python, of the registry of options."""
+    types = {"duration": "Duration", "count": "int", "bytes": "int | str", "factor": "float"}
+    types |= {"text": "str", "path": "str | PathLike[str]", "flag": "bool"}
+    lines = [
+        '"""The keyword arguments of runs. Made by `make docs` of the registry of options."""',
+        "",
+        "from os import PathLike",
+        "from typing import Literal, TypedDict",
+        "",
+        "from tcpwhy.units import Duration",
+    ]
+    for command in dict.fromkeys(name for option in OPTIONS for name in option.commands):
+        lines += ["", "", f"class {command.title()}Options(TypedDict, total=False):"]
+        lines += [f'    """Options of `tcpwhy.{command}`."""', ""]
+        for option in options_of(command).values():
+            choices = ", ".join(f'"{choice}"' for choice in option.choices)
+            kind = types.get(option.kind, f"Literal[{choices}]")
+            kind = "int | str" if option.name == "flow" else kind
+            lines.append(f"    {option.name}: {kind} | None")
+    return "\n".join([*lines, ""])
 
 
 def counters() -> Iterator[str]:
@@ -174,7 +200,7 @@ def _prose(text: str | None) -> str:
 
 def stale() -> list[str]:
     """Name the pages that are not what the code would make."""
-    paths = [*written(), *(ROOT / REFERENCE).glob("*.md")]
+    paths = [*written(), ROOT / KEYWORDS, *(ROOT / REFERENCE).glob("*.md")]
     read = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in paths}
     made = pages()
     return sorted(name for name in made.keys() | read.keys() if made.get(name) != read.get(name))

@@ -23,6 +23,7 @@ __all__ = [
     "limits",
     "models",
     "monitor",
+    "options",
     "predict",
     "predict_one",
     "scenario_names",
@@ -90,36 +91,15 @@ def analyze(
     inputs: Sequence[str | PathLike[str]],
     *,
     tables: Sequence[str],
-    interval_ns: int | None = None,
-    timeouts_ns: tuple[int | None, int | None, int | None] = ...,
-    min_packets: int | None = None,
-    filter: str | None = None,
-    flow: str | None = None,
-    frame: int | None = None,
-    workers: int | None = None,
-    compat_seed: bool = False,
-    pace: float | None = None,
-    max_flows: int | None = None,
+    options: dict[str, Any],
 ) -> Stream: ...
 def monitor(
     interfaces: Sequence[str],
     *,
     tables: Sequence[str],
-    interval_ns: int | None = None,
-    timeouts_ns: tuple[int | None, int | None, int | None] = ...,
-    min_packets: int | None = None,
-    filter: str | None = None,
-    flow: str | None = None,
-    workers: int | None = None,
-    compat_seed: bool = False,
-    fanout: str = "hash",
-    snaplen: int | None = None,
-    promiscuous: bool = True,
-    ring_bytes: int | None = None,
-    max_flows: int | None = None,
-    hardware_times: bool = False,
-    drop_privileges: bool = False,
+    options: dict[str, Any],
 ) -> Stream: ...
+def options() -> list[dict[str, Any]]: ...
 
 @final
 class Simulation(Iterator[tuple[str, Batch]]):
@@ -133,12 +113,7 @@ def simulate(
     scenario: str | PathLike[str],
     *,
     tables: Sequence[str],
-    seed: int | None = None,
-    duration_ns: int | None = None,
-    captures: str | PathLike[str] | None = None,
-    payload: bool = False,
-    sample_ns: int | None = None,
-    tap: str | None = None,
+    options: dict[str, Any],
 ) -> Simulation: ...
 def sweep(cases: Sequence[dict[str, Any]], *, workers: int | None = None) -> Simulation: ...
 def world_version() -> int: ...

@@ -2,14 +2,15 @@
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Unpack
 
 from tcpwhy import _core
 from tcpwhy._core import Batch, InputError, Rows, UsageError
 from tcpwhy.extras import require
-from tcpwhy.units import Duration, nanoseconds
+from tcpwhy.keywords import AnalyzeOptions
+from tcpwhy.options import settled, takes_options
 
 if TYPE_CHECKING:
     import duckdb
@@ -50,44 +51,19 @@ class Standing(NamedTuple):
     """What was counted so far, by name."""
 
 
+@takes_options
 def analyze(
     paths: Path | Iterable[Path],
     *,
     table: str | Iterable[str] = "flows",
-    interval: Duration | None = None,
-    idle_timeout: Duration | None = None,
-    half_open_timeout: Duration | None = None,
-    closed_timeout: Duration | None = None,
-    min_packets: int | None = None,
-    filter: str | None = None,
-    flow: int | str | None = None,
-    frame: int | None = None,
-    workers: int | None = None,
-    compat: Literal["seed"] | None = None,
-    pace: float | None = None,
-    max_flows: int | None = None,
+    **options: Unpack[AnalyzeOptions],
 ) -> "Result":
     """Say for every TCP connection of a capture what limits it.
 
     Args:
         paths: one capture or several, read in time order; "-" is standard input.
         table: the table or tables to produce, of flows, intervals, periods, segments, counters.
-        interval: length of a periodic calculation, 3 s unless given.
-        idle_timeout: a flow without a packet for this long has ended; 180 s unless given.
-        half_open_timeout: one of which only SYNs were seen; 60 s unless given.
-        closed_timeout: one that both sides have closed, or one has reset; 10 s unless given.
-        min_packets: data packets below which capacity-based scores are not computed, 300
-            unless given.
-        filter: a capture filter in the syntax of tcpdump.
-        flow: only this flow, by flow_id or Community ID.
-        frame: of the segments table only the row of this frame, whatever its flow.
-        workers: threads; as many as there are cores unless given.
-        compat: "seed" also computes the formulas of the published prototype.
-        pace: read as fast as the packets came, times this factor, as from a live link: rows come
-            every interval, and those that are not taken in time are dropped and counted. One
-            thread does all work.
-        max_flows: flows that a worker holds at the same time, ten million unless given; beyond,
-            closed and half-open ones go first, then short ones.
+        **options: as above.
 
     Raises:
         UsageError: for an option that makes no sense, or a wrong filter.
@@ -101,63 +77,20 @@ def analyze(
         raise UsageError("no capture given")
     if not tables:
         raise UsageError("no table chosen")
-    if "segments" in tables and flow is None and frame is None:
+    given = settled("analyze", options)
+    if "segments" in tables and not given.keys() & {"flow", "frame"}:
         raise UsageError("the segments table is of one flow: choose it with --flow or flow=")
-    numbers = {"min_packets": min_packets, "frame": frame, "workers": workers}
-    check(compat, flow, numbers | {"max_flows": max_flows})
-    if pace is not None and not pace > 0:
-        raise UsageError(f"pace must be above 0, not {pace}")
-    stream = _core.analyze(
-        inputs,
-        tables=tables,
-        interval_ns=None if interval is None else nanoseconds(interval),
-        timeouts_ns=timeouts_ns(idle_timeout, half_open_timeout, closed_timeout),
-        min_packets=min_packets,
-        filter=filter,
-        flow=None if flow is None else str(flow),
-        frame=frame,
-        workers=workers,
-        compat_seed=compat == "seed",
-        pace=pace,
-        max_flows=max_flows,
-    )
-    return Result(stream, tables, inputs)
-
-
-def timeouts_ns(
-    idle: Duration | None, half_open: Duration | None, closed: Duration | None
-) -> tuple[int | None, int | None, int | None]:
-    """Give in nanoseconds after how much silence flows end."""
-    idle_ns, half_open_ns, closed_ns = (
-        None if given is None else nanoseconds(given) for given in (idle, half_open, closed)
-    )
-    return idle_ns, half_open_ns, closed_ns
-
-
-def check(
-    compat: str | None,
-    flow: int | str | None,
-    numbers: Mapping[str, int | None],
-    least: Mapping[str, int] | None = None,
-) -> None:
-    """Raise a UsageError for an option that makes no sense in any run.
-
-    Numbers are at least 1 where `least` says nothing else.
-    """
-    if compat not in (None, "seed"):
-        raise UsageError(f"no compatibility mode {compat!r}: there is 'seed'")
-    if flow is not None:
-        check_flow(flow)
-    for name, value in numbers.items():
-        bound = (least or {}).get(name, 1)
-        if value is not None and value < bound:
-            raise UsageError(f"{name} must be at least {bound}, not {value}")
+    if "flow" in given:
+        check_flow(given["flow"])
+    return Result(_core.analyze(inputs, tables=tables, options=given), tables, inputs)
 
 
 def check_flow(flow: int | str) -> None:
     """Raise a UsageError for what cannot name a flow."""
-    if not re.fullmatch(r"\d+|1:[\w+/]{27}=", str(flow)):
-        raise UsageError(f"{flow!r} is neither a flow_id, a number, nor a Community ID, 1:…=")
+    end = r"(\d+\.\d+\.\d+\.\d+|\[[0-9a-fA-F:.]+\]):\d+"
+    if not re.fullmatch(rf"[\d,]+|1:[\w+/]{{27}}=|{end}(\s*[-→↔]\s*{end})?", str(flow)):
+        known = "a flow_id, a number, HOST:PORT, HOST:PORT-HOST:PORT, nor a Community ID, 1:…="
+        raise UsageError(f"{flow!r} is neither {known}")
 
 
 class Result:

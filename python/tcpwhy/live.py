@@ -3,29 +3,19 @@
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal
+from typing import Unpack
 
 from tcpwhy import _core
 from tcpwhy._core import UsageError
-from tcpwhy.analysis import Result, check, timeouts_ns
-from tcpwhy.units import Duration, as_bytes, nanoseconds
+from tcpwhy.analysis import Result, check_flow
+from tcpwhy.keywords import MonitorOptions
+from tcpwhy.options import options_of, settled, takes_options
+from tcpwhy.units import as_bytes
 
 TABLES = tuple(name for name in dict(_core.tables_by_maker())["analyze"] if name != "segments")
 
-FANOUTS = ("hash", "cbpf", "qm")
-"""Ways in which workers share packets."""
-
-TIMESTAMPS = ("kernel", "hardware")
-"""Who takes the times of packets."""
-
-INTERVAL_NS = 3 * 10**9
+INTERVAL_NS = int(options_of("monitor")["interval"].default or 0)
 """Length of a periodic calculation unless another is chosen."""
-
-MAX_FLOWS = 2_000_000
-"""Flows that a worker holds at the same time: some 200 bytes each while they are short."""
-
-RING_BYTES = 64 * 2**20
-"""Memory of a ring unless told otherwise, as the core has it; all of it is resident."""
 
 BOUNDS = (
     "table_evictions",
@@ -61,52 +51,19 @@ class Monitor(Result):
     """A link that is being watched: iterated over once, until it is stopped."""
 
 
+@takes_options
 def monitor(
     interfaces: str | Iterable[str],
     *,
     table: str | Iterable[str] = ("flows", "intervals"),
-    interval: Duration | None = None,
-    idle_timeout: Duration | None = None,
-    half_open_timeout: Duration | None = None,
-    closed_timeout: Duration | None = None,
-    min_packets: int | None = None,
-    filter: str | None = None,
-    flow: int | str | None = None,
-    workers: int | None = None,
-    compat: Literal["seed"] | None = None,
-    fanout: Literal["hash", "cbpf", "qm"] = "hash",
-    snaplen: int | None = None,
-    promiscuous: bool = True,
-    ring_bytes: int | None = None,
-    max_flows: int | None = None,
-    timestamps: Literal["kernel", "hardware"] = "kernel",
-    drop_privileges: bool = False,
+    **options: Unpack[MonitorOptions],
 ) -> Monitor:
     """Say for every TCP connection on a link what limits it, while it lasts.
 
     Args:
         interfaces: one interface or several; a flow may have one direction on each of two.
         table: the table or tables to produce, of flows, intervals, periods, counters.
-        interval: length of a periodic calculation, 3 s unless given; rows come as often.
-        idle_timeout: a flow without a packet for this long has ended; 180 s unless given.
-        half_open_timeout: one of which only SYNs were seen; 60 s unless given.
-        closed_timeout: one that both sides have closed, or one has reset; 10 s unless given.
-        min_packets: data packets below which capacity-based scores are not computed, 300
-            unless given.
-        filter: a capture filter in the syntax of tcpdump, applied by the kernel.
-        flow: only this flow, by flow_id or Community ID.
-        workers: threads, each with its ring; as many as there are cores unless given.
-        compat: "seed" also computes the formulas of the published prototype.
-        fanout: how workers share packets: the kernel's symmetric hash, a program of ours, or the
-            queue of the card.
-        snaplen: bytes of a frame that are kept, 256 unless given; headers are enough.
-        promiscuous: also packets to other hosts.
-        ring_bytes: memory of each ring, 64 MiB unless given.
-        max_flows: flows that a worker holds at the same time, two million unless given; beyond,
-            closed and half-open ones go first, then short ones; long ones never for a flood.
-        timestamps: who takes the times of packets: the kernel, or the card where it can, which
-            takes CAP_NET_ADMIN and changes the card's state for all.
-        drop_privileges: give up every capability of this thread once the sockets are open.
+        **options: as above.
 
     Raises:
         UsageError: for an option that makes no sense, an unknown interface, or a wrong filter.
@@ -123,28 +80,9 @@ def monitor(
         raise UsageError("no interface 'any': name each one to watch, such as eth0 eth1")
     if "segments" in tables:
         raise UsageError("the segments table is of captures only: analyze has it")
-    if timestamps not in TIMESTAMPS:
-        raise UsageError(f"no timestamps {timestamps!r}: there are {', '.join(TIMESTAMPS)}")
-    numbers = {"min_packets": min_packets, "workers": workers, "max_flows": max_flows}
-    numbers |= {"snaplen": snaplen, "ring_bytes": ring_bytes}
-    check(compat, flow, numbers, least={"snaplen": 64, "ring_bytes": 2**22})
-    _check_rings(len(names) * (workers or 1), ring_bytes or RING_BYTES)
-    stream = _core.monitor(
-        names,
-        tables=tables,
-        interval_ns=None if interval is None else nanoseconds(interval),
-        timeouts_ns=timeouts_ns(idle_timeout, half_open_timeout, closed_timeout),
-        min_packets=min_packets,
-        filter=filter,
-        flow=None if flow is None else str(flow),
-        workers=workers,
-        compat_seed=compat == "seed",
-        fanout=fanout,
-        snaplen=snaplen,
-        promiscuous=promiscuous,
-        ring_bytes=ring_bytes,
-        max_flows=max_flows or MAX_FLOWS,
-        hardware_times=timestamps == "hardware",
-        drop_privileges=drop_privileges,
-    )
-    return Monitor(stream, tables)
+    given = settled("monitor", options)
+    if "flow" in given:
+        check_flow(given["flow"])
+    ring_bytes = given.get("ring_bytes") or int(options_of("monitor")["ring_bytes"].default or 0)
+    _check_rings(len(names) * given.get("workers", 1), ring_bytes)
+    return Monitor(_core.monitor(names, tables=tables, options=given), tables)

@@ -3,14 +3,15 @@
 import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 from tcpwhy import _core
 from tcpwhy._core import InputError, UsageError
 from tcpwhy.analysis import TABLES as ANALYSED
 from tcpwhy.analysis import Path as PathLike
 from tcpwhy.analysis import Result
-from tcpwhy.units import Duration, nanoseconds
+from tcpwhy.keywords import SimulateOptions
+from tcpwhy.options import settled, takes_options
 
 TABLES = tuple(dict(_core.tables_by_maker())["simulate"])
 """The tables that every simulation has."""
@@ -41,16 +42,12 @@ class Simulation(Result):
         return {tap: Path(path) for tap, path in self._stream.captures()}
 
 
+@takes_options
 def simulate(
     scenario: PathLike,
     *,
     table: str | Iterable[str] = TABLES,
-    tap: str | None = None,
-    captures: PathLike | None = None,
-    payload: bool = False,
-    seed: int | None = None,
-    duration: Duration | None = None,
-    sample: Duration | None = None,
+    **options: Unpack[SimulateOptions],
 ) -> Simulation:
     """Simulate a scenario, packet by packet.
 
@@ -58,13 +55,7 @@ def simulate(
         scenario: a TOML file; a fault in it is named with file, line, key and what is allowed.
         table: the tables wanted. truth, events and queues come from the simulator; flows,
             intervals, periods and segments from the analysis of what passes `tap`.
-        tap: the tap of the scenario whose packets go straight into the analysis.
-        captures: a folder for pcap files, one for each tap, named SCENARIO.TAP.pcap.
-        payload: keep the payload (zeros) in captures, not only headers.
-        seed: another seed than the scenario's.
-        duration: another duration than the scenario's.
-        sample: the longest span of a row of the truth, and how often queues are looked at;
-            100 ms unless given.
+        **options: as above.
 
     Raises:
         UsageError: for a scenario that cannot be used, or an option that makes no sense.
@@ -76,26 +67,22 @@ def simulate(
     for name in tables:
         if name not in known:
             raise UsageError(f"no table {name!r}: there are {', '.join(known)}")
+    given = settled("simulate", options)
     wanted = [name for name in tables if name in ANALYSED and name != "counters"]
-    if wanted and tap is None:
+    if wanted and "tap" not in given:
         message = f"the table {wanted[0]} is of an analysis"
         raise UsageError(f"{message}: choose the tap to analyse with --tap or tap=")
     if "segments" in wanted:
         raise UsageError("segments are of one flow of a capture: write it, then analyze it")
-    if seed is not None and not 0 <= seed < 2**64:
-        raise UsageError(f"the seed must be from 0 to 2^64 - 1, not {seed}")
+    _check_seed(given.get("seed", 0))
     _check_text(Path(scenario))
-    stream = _core.simulate(
-        scenario,
-        seed=seed,
-        duration_ns=None if duration is None else nanoseconds(duration),
-        captures=captures,
-        payload=payload,
-        sample_ns=None if sample is None else nanoseconds(sample),
-        tap=tap,
-        tables=wanted,
-    )
+    stream = _core.simulate(scenario, tables=wanted, options=given)
     return Simulation(stream, tables)  # type: ignore[arg-type]
+
+
+def _check_seed(seed: int) -> None:
+    if not seed < 2**64:
+        raise UsageError(f"the seed must be from 0 to 2^64 - 1, not {seed}")
 
 
 def _check_text(scenario: Path) -> None:

@@ -195,7 +195,7 @@ impl Analysis {
 
     fn is_chosen(&self, flow: &Flow, flow_id: u64) -> bool {
         let choice = self.options.flow.as_ref();
-        choice.is_none_or(|choice| choice.is(flow_id, || community_id(&flow.key)))
+        choice.is_none_or(|choice| choice.is(flow_id, &flow.key))
     }
 
     /// Judges a half and puts its rows out, if it is `chosen`, with that Community ID; whether it

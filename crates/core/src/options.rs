@@ -3,6 +3,9 @@
 use crate::flow::table::class::Timeouts;
 use crate::record::Table;
 use crate::units::Nanos;
+use crate::wire::community::community_id;
+use crate::wire::{Endpoint, FlowKey};
+use std::net::{IpAddr, SocketAddr};
 
 /// What one run is to compute.
 #[derive(Clone, Debug)]
@@ -17,7 +20,7 @@ pub struct Options {
     pub min_packets: u64,
     /// Also compute the published prototype's formulas.
     pub compat_seed: bool,
-    /// Report only this flow.
+    /// Report only these flows.
     pub flow: Option<FlowChoice>,
     /// Of the `segments` table, only the row of this frame, whichever flow it belongs to.
     pub frame: Option<u64>,
@@ -48,41 +51,84 @@ impl Default for Options {
     }
 }
 
-/// A flow by its name.
+/// The flows that are meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FlowChoice {
-    /// By its `flow_id`.
-    Id(u64),
-    /// By its Community ID.
+    /// Those with these `flow_id`s.
+    Ids(Vec<u64>),
+    /// Those with this Community ID.
     Community(String),
+    /// Those of this endpoint, with the other one if it is given.
+    Ends(Endpoint, Option<Endpoint>),
 }
 
 impl FlowChoice {
-    /// Whether a flow with this `flow_id` is meant; its Community ID is computed only if needed.
-    pub fn is(&self, flow_id: u64, community_id: impl FnOnce() -> String) -> bool {
+    /// Whether a flow with this `flow_id` and key is meant; its Community ID is computed only if
+    /// needed.
+    pub fn is(&self, flow_id: u64, key: &FlowKey) -> bool {
         match self {
-            FlowChoice::Id(id) => *id == flow_id,
-            FlowChoice::Community(name) => *name == community_id(),
+            FlowChoice::Ids(ids) => ids.contains(&flow_id),
+            FlowChoice::Community(name) => *name == community_id(key),
+            FlowChoice::Ends(one, None) => key.low == *one || key.high == *one,
+            FlowChoice::Ends(one, Some(other)) => {
+                let key = (key.low, key.high);
+                key == (*one, *other) || key == (*other, *one)
+            }
         }
     }
 }
 
 impl From<String> for FlowChoice {
-    /// A decimal number is a `flow_id`; everything else is a Community ID.
+    /// Decimal numbers with commas between them are `flow_id`s, `ADDRESS:PORT` an endpoint, two of
+    /// them with `-` or an arrow between them a pair; everything else is a Community ID.
     fn from(name: String) -> FlowChoice {
-        name.parse().map_or(FlowChoice::Community(name), FlowChoice::Id)
+        let ids: Result<Vec<u64>, _> = name.split(',').map(|id| id.trim().parse()).collect();
+        if let Ok(ids) = ids {
+            return FlowChoice::Ids(ids);
+        }
+        let (one, other) = match name.split_once(['-', '→', '↔']) {
+            Some((one, other)) => (one, Some(other)),
+            None => (name.as_str(), None),
+        };
+        match (endpoint(one), other.map(endpoint)) {
+            (Some(one), None) => FlowChoice::Ends(one, None),
+            (Some(one), Some(Some(other))) => FlowChoice::Ends(one, Some(other)),
+            _ => FlowChoice::Community(name),
+        }
     }
+}
+
+/// An address and a port, an IPv6 address in brackets (RFC 3986).
+fn endpoint(text: &str) -> Option<Endpoint> {
+    let known: SocketAddr = text.trim().parse().ok()?;
+    let addr = match known.ip() {
+        IpAddr::V4(addr) => addr.to_ipv6_mapped(),
+        IpAddr::V6(addr) => addr,
+    };
+    Some(Endpoint { addr: addr.octets(), port: known.port() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn choice(name: &str) -> FlowChoice {
+        FlowChoice::from(name.to_owned())
+    }
+
     #[test]
-    fn a_number_is_a_flow_id_and_anything_else_a_community_id() {
-        let id = FlowChoice::from("17".to_owned());
-        assert!(id.is(17, || unreachable!("not asked for")) && !id.is(18, String::new));
-        let community = FlowChoice::from("1:abc=".to_owned());
-        assert!(community.is(0, || "1:abc=".to_owned()) && !community.is(0, String::new));
+    fn a_flow_is_chosen_by_id_by_community_id_by_an_end_or_by_both() {
+        let (near, far) = (endpoint("192.0.2.1:5001"), endpoint("[2001:db8::7]:80"));
+        let (near, far) = (near.expect("an endpoint"), far.expect("an endpoint"));
+        let (key, _) = FlowKey::of(near, far, 0);
+        assert!(choice("17").is(17, &key) && !choice("17").is(18, &key));
+        assert!(choice("17,18").is(18, &key));
+        assert!(choice(&community_id(&key)).is(0, &key) && !choice("1:abc=").is(0, &key));
+        assert!(choice("192.0.2.1:5001").is(0, &key) && choice("[2001:db8::7]:80").is(0, &key));
+        assert!(!choice("192.0.2.1:5002").is(0, &key));
+        assert!(choice("192.0.2.1:5001-[2001:db8::7]:80").is(0, &key));
+        assert!(choice("[2001:db8::7]:80 → 192.0.2.1:5001").is(0, &key));
+        assert!(!choice("192.0.2.1:5001-192.0.2.1:80").is(0, &key));
+        assert_eq!(choice("nonsense"), FlowChoice::Community("nonsense".to_owned()));
     }
 }

@@ -10,6 +10,7 @@ mod files;
 mod filter;
 mod input;
 mod intake;
+pub mod option;
 mod progress;
 pub mod simulate;
 pub mod stream;

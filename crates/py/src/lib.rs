@@ -7,6 +7,7 @@ mod feed;
 mod items;
 mod limits;
 mod model;
+mod option;
 mod simulate;
 mod stream;
 mod worlds;
@@ -120,6 +121,8 @@ mod _core {
     use crate::limits::limits;
     #[pymodule_export]
     use crate::model::{Column, models, predict, predict_one, solve};
+    #[pymodule_export]
+    use crate::option::options;
     #[pymodule_export]
     use crate::simulate::{Simulation, simulate, sweep};
     #[pymodule_export]

@@ -1,10 +1,12 @@
 //! Simulations and sweeps of the study as Python iterators.
 
 use crate::arrow::Batch;
+use crate::option::settings;
 use crate::{exception, items, table};
 use arrow_array::RecordBatch;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -12,6 +14,7 @@ use std::thread::{self, JoinHandle};
 use tcpwhy_core::pipeline::Options;
 use tcpwhy_core::units::Nanos;
 use tcpwhy_io::Error;
+use tcpwhy_io::option::Command;
 use tcpwhy_io::simulate::{self as simulator, Request};
 use tcpwhy_io::study::{self, Job};
 use tcpwhy_sim::adaptivity::{Case, Label};
@@ -102,31 +105,20 @@ impl Drop for Simulation {
     }
 }
 
-/// Starts the simulation of a scenario. With a tap, its packets go straight into the analysis, for
-/// these tables.
+/// Starts the simulation of a scenario; `options` are those of the registry, in base units. With a
+/// tap, its packets go straight into the analysis, for these tables.
 #[pyfunction]
-#[pyo3(signature = (
-    scenario, *, tables, seed=None, duration_ns=None, captures=None, payload=false, sample_ns=None,
-    tap=None,
-))]
-#[expect(clippy::too_many_arguments, reason = "they are the keyword arguments of Python")]
+#[pyo3(signature = (scenario, *, tables, options))]
 pub fn simulate(
     py: Python<'_>,
     scenario: PathBuf,
     tables: Vec<String>,
-    seed: Option<u64>,
-    duration_ns: Option<i64>,
-    captures: Option<PathBuf>,
-    payload: bool,
-    sample_ns: Option<i64>,
-    tap: Option<String>,
+    options: &Bound<'_, PyDict>,
 ) -> PyResult<Simulation> {
     let tables = tables.iter().map(|name| table(name)).collect::<PyResult<Vec<_>>>()?;
-    let analysis = tap.map(|tap| (tap, Options { tables, ..Options::default() }));
-    let default = Request::new(scenario);
-    let sample = sample_ns.map_or(default.sample, Nanos);
-    let duration = duration_ns.map(Nanos);
-    let request = Request { seed, duration, captures, payload, sample, analysis, ..default };
+    let settings = settings(Command::Simulate, options)?;
+    let analysis = settings.tap.map(|tap| (tap, Options { tables, ..settings.analysis }));
+    let request = Request { scenario, analysis, ..settings.simulation };
     let run = py.detach(|| simulator::simulate(request)).map_err(|error| exception(&error))?;
     let watch = Watch::Run(run.handle(), run.duration().0.max(0) as u64);
     let captures = run.captures();

@@ -1,17 +1,18 @@
 //! A run as a Python iterator that neither holds the interpreter lock nor ignores Ctrl-C.
 
 use crate::arrow::Batch;
-use crate::{UsageError, exception, items, table};
+use crate::option::settings;
+use crate::{exception, items, table};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{self, JoinHandle};
-use tcpwhy_core::flow::table::class::Timeouts;
-use tcpwhy_core::pipeline::{FlowChoice, Options};
-use tcpwhy_core::units::Nanos;
-use tcpwhy_io::{Capture, Fanout, Handle, Source, stream};
+use tcpwhy_core::pipeline::Table;
+use tcpwhy_io::option::Command;
+use tcpwhy_io::{Capture, Handle, Source, stream};
 
 /// A running analysis: an iterator of (table name, batch).
 ///
@@ -90,106 +91,40 @@ impl Drop for Stream {
     }
 }
 
-/// Starts the analysis of captures. Times are in nanoseconds.
+/// Starts the analysis of captures; `options` are those of the registry, in base units.
 #[pyfunction]
-#[pyo3(signature = (
-    inputs, *, tables, interval_ns=None, timeouts_ns=(None, None, None), min_packets=None,
-    filter=None, flow=None, frame=None, workers=None, compat_seed=false, pace=None, max_flows=None,
-))]
-#[expect(clippy::too_many_arguments, reason = "they are the keyword arguments of Python")]
+#[pyo3(signature = (inputs, *, tables, options))]
 pub fn analyze(
     py: Python<'_>,
     inputs: Vec<PathBuf>,
     tables: Vec<String>,
-    interval_ns: Option<i64>,
-    timeouts_ns: Silences,
-    min_packets: Option<u64>,
-    filter: Option<String>,
-    flow: Option<String>,
-    frame: Option<u64>,
-    workers: Option<usize>,
-    compat_seed: bool,
-    pace: Option<f64>,
-    max_flows: Option<usize>,
+    options: &Bound<'_, PyDict>,
 ) -> PyResult<Stream> {
-    let options = options(&tables, interval_ns, timeouts_ns, min_packets)?;
-    let max_flows = max_flows.unwrap_or(options.max_flows);
-    let options =
-        Options { flow: flow.map(FlowChoice::from), frame, compat_seed, max_flows, ..options };
-    let source = Source { inputs, filter, workers: workers.unwrap_or(0), pace };
-    let stream = py.detach(|| stream::analyze(source, options)).map_err(|e| exception(&e))?;
+    let mut settings = settings(Command::Analyze, options)?;
+    settings.analysis.tables = tables_of(&tables)?;
+    let source = Source { inputs, ..settings.source };
+    let stream =
+        py.detach(|| stream::analyze(source, settings.analysis)).map_err(|e| exception(&e))?;
     Ok(Stream::of(stream))
 }
 
-/// Starts the analysis of live links. Times are in nanoseconds.
+/// Starts the analysis of live links; `options` are those of the registry, in base units.
 #[pyfunction]
-#[pyo3(signature = (
-    interfaces, *, tables, interval_ns=None, timeouts_ns=(None, None, None), min_packets=None,
-    filter=None, flow=None, workers=None, compat_seed=false, fanout="hash", snaplen=None,
-    promiscuous=true, ring_bytes=None, max_flows=None, hardware_times=false, drop_privileges=false,
-))]
-#[expect(clippy::too_many_arguments, reason = "they are the keyword arguments of Python")]
+#[pyo3(signature = (interfaces, *, tables, options))]
 pub fn monitor(
     py: Python<'_>,
     interfaces: Vec<String>,
     tables: Vec<String>,
-    interval_ns: Option<i64>,
-    timeouts_ns: Silences,
-    min_packets: Option<u64>,
-    filter: Option<String>,
-    flow: Option<String>,
-    workers: Option<usize>,
-    compat_seed: bool,
-    fanout: &str,
-    snaplen: Option<u32>,
-    promiscuous: bool,
-    ring_bytes: Option<usize>,
-    max_flows: Option<usize>,
-    hardware_times: bool,
-    drop_privileges: bool,
+    options: &Bound<'_, PyDict>,
 ) -> PyResult<Stream> {
-    let options = options(&tables, interval_ns, timeouts_ns, min_packets)?;
-    let max_flows = max_flows.unwrap_or(options.max_flows);
-    let options = Options { flow: flow.map(FlowChoice::from), compat_seed, max_flows, ..options };
-    let default = Capture::default();
-    let fanout = Fanout::from_name(fanout);
-    let capture = Capture {
-        interfaces,
-        filter,
-        workers: workers.unwrap_or(0),
-        fanout: fanout.ok_or_else(|| UsageError::new_err("fanout is hash, cbpf or qm"))?,
-        snaplen: snaplen.unwrap_or(default.snaplen),
-        promiscuous,
-        ring_bytes: ring_bytes.unwrap_or(default.ring_bytes),
-        hardware_times,
-        drop_privileges,
-    };
-    let stream = py.detach(|| stream::monitor(&capture, &options)).map_err(|e| exception(&e))?;
+    let mut settings = settings(Command::Monitor, options)?;
+    settings.analysis.tables = tables_of(&tables)?;
+    let capture = Capture { interfaces, ..settings.capture };
+    let stream =
+        py.detach(|| stream::monitor(&capture, &settings.analysis)).map_err(|e| exception(&e))?;
     Ok(Stream::of(stream))
 }
 
-/// After how much silence flows end: any, one that is half open, one that is closed.
-type Silences = (Option<i64>, Option<i64>, Option<i64>);
-
-/// The options that both have.
-fn options(
-    tables: &[String],
-    interval_ns: Option<i64>,
-    timeouts_ns: Silences,
-    min_packets: Option<u64>,
-) -> PyResult<Options> {
-    let default = Options::default();
-    let (idle, half_open, closed) = timeouts_ns;
-    let timeouts = Timeouts {
-        idle: idle.map_or(default.timeouts.idle, Nanos),
-        half_open: half_open.map_or(default.timeouts.half_open, Nanos),
-        closed: closed.map_or(default.timeouts.closed, Nanos),
-    };
-    Ok(Options {
-        tables: tables.iter().map(|name| table(name)).collect::<PyResult<_>>()?,
-        interval: interval_ns.map_or(default.interval, Nanos),
-        timeouts,
-        min_packets: min_packets.unwrap_or(default.min_packets),
-        ..default
-    })
+fn tables_of(names: &[String]) -> PyResult<Vec<Table>> {
+    names.iter().map(|name| table(name)).collect()
 }

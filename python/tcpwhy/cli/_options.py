@@ -1,11 +1,13 @@
 """Options that several commands share, and their types."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from tcpwhy._core import UsageError
+from tcpwhy.options import Option, options_of
 from tcpwhy.sinks import formats
 from tcpwhy.units import nanoseconds, quantity
 
@@ -74,39 +76,54 @@ OUTPUT = click.option(
     " store, a URL is a service (docs/outputs.md), - is standard output.",
 )
 
-_ANALYSIS = (
-    click.option(
-        "--idle-timeout",
-        type=DURATION,
-        help="A flow without a packet for this long has ended.  [default: 180s]",
-    ),
-    click.option(
-        "--half-open-timeout",
-        type=DURATION,
-        help="The same for one of which only SYNs were seen.  [default: 60s]",
-    ),
-    click.option(
-        "--closed-timeout",
-        type=DURATION,
-        help="The same for one that was closed or reset.  [default: 10s]",
-    ),
-    click.option(
-        "--min-packets",
-        type=click.IntRange(min=1),
-        help="Data packets below which capacity-based scores are not computed.  [default: 300]",
-    ),
-    click.option("--filter", metavar="BPF", help="Capture filter in the syntax of tcpdump."),
-    click.option("--flow", metavar="ID|COMMUNITY_ID", help="Only this flow."),
-    click.option(
-        "--compat",
-        type=click.Choice(["seed"]),
-        help="Also compute the formulas of the published prototype.",
-    ),
-)
+
+def options(command: str, **changes: Any) -> Callable[[Command], Command]:
+    """Add the options of a command, as the core declares them, under their titles.
+
+    `changes` are arguments of click's option by the name of an option.
+    """
+
+    def add(function: Command) -> Command:
+        for option in reversed(list(options_of(command).values())):
+            if option.group is not None:
+                function = _click_option(option, changes.get(option.name, {}))(function)
+        return function
+
+    return add
 
 
-def analysis(command: Command) -> Command:
-    """Add what is asked of the analysis, wherever its packets come from."""
-    for option in reversed(_ANALYSIS):
-        command = option(command)
-    return command
+def _click_option(option: Option, changes: dict[str, Any]) -> Callable[[Command], Command]:
+    word = option.word
+    arguments: dict[str, Any] = {"help": f"{option.help}  [default: {option.shown_default}]"}
+    if option.kind == "flag":
+        word = f"{word}/--no-{word[2:]}" if option.default else word
+        arguments |= {"default": option.default, "is_flag": True}
+        if not option.default:
+            arguments["help"] = option.help
+        elif option.default:
+            arguments["help"] = f"{option.help}  [default: {option.name}]"
+    else:
+        arguments |= {"type": _TYPES[option.kind](option), "metavar": option.metavar}
+    arguments |= changes
+    return click.option(word, option.name, cls=Grouped, group=option.group, **arguments)
+
+
+class Grouped(click.Option):
+    """An option that help lists under a title."""
+
+    def __init__(self, *arguments: Any, group: str | None = None, **attributes: Any) -> None:
+        """Remember the title."""
+        super().__init__(*arguments, **attributes)
+        self.group = group
+
+
+_TYPES: dict[str, Callable[[Option], Any]] = {
+    "duration": lambda option: DURATION,
+    "count": lambda option: click.IntRange(option.least, None if option.least else 2**64 - 1),
+    "bytes": lambda option: SIZE,
+    "factor": lambda option: FACTOR,
+    "text": lambda option: str,
+    "path": lambda option: click.Path(file_okay=False, path_type=Path),
+    "choice": lambda option: click.Choice(option.choices),
+}
+"""Types of click by the kinds of the core."""

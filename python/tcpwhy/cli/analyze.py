@@ -13,7 +13,7 @@ from tcpwhy._core import UsageError
 from tcpwhy.analysis import TABLES, Result, analyze
 from tcpwhy.annotate import Copy
 from tcpwhy.cli import INTERRUPTED, _view
-from tcpwhy.cli._options import DURATION, FACTOR, FORMAT, OUTPUT, analysis
+from tcpwhy.cli._options import FORMAT, OUTPUT, options
 from tcpwhy.cli._progress import progress_of
 from tcpwhy.cli._status import losses
 from tcpwhy.cli._stopping import stopping
@@ -32,20 +32,7 @@ from tcpwhy.sinks import Run, open_sink, pour, tables_of
 )
 @FORMAT
 @OUTPUT
-@click.option("--interval", type=DURATION, help="Length of a periodic calculation.  [default: 3s]")
-@analysis
-@click.option("--workers", type=click.IntRange(min=1), help="Threads.  [default: all cores]")
-@click.option(
-    "--max-flows",
-    type=click.IntRange(min=1),
-    help="Flows that a worker holds at the same time.  [default: 10000000]",
-)
-@click.option(
-    "--pace",
-    type=FACTOR,
-    metavar="FACTOR",
-    help="Read as fast as the packets came, times this: a rehearsal of a live run.",
-)
+@options("analyze")
 @click.option(
     "--annotate",
     metavar="OUT.pcapng",
@@ -78,7 +65,7 @@ def command(
     each: bool,
     processes: int | None,
     cluster: str | None,
-    **options: Any,
+    **settings: Any,
 ) -> int:
     """Say what limits each TCP connection of a capture.
 
@@ -90,7 +77,7 @@ def command(
     if annotate and (each or tui):
         raise UsageError("--annotate goes neither with --each nor with --tui")
     if each:
-        return _each(captures, tables, outputs, processes, cluster, options)
+        return _each(captures, tables, outputs, processes, cluster, settings)
     if processes or cluster:
         raise UsageError("--processes and --cluster go with --each")
     targets = outputs or ("-",)
@@ -98,7 +85,7 @@ def command(
     if not any(_may_be_read(capture) for capture in captures):
         targets = ()
     if tui:
-        return _rehearse(captures, tables, format, outputs, options)
+        return _rehearse(captures, tables, format, outputs, settings)
     runs: list[Result] = []
 
     def stop() -> None:
@@ -111,7 +98,7 @@ def command(
         sinks = [open_sink(to, format=format, tables=tables or None, run=run) for to in targets]
         if annotate and targets:
             sinks.append(Copy(captures, annotate, _say))
-        result = analyze(captures, table=tables_of(sinks) or ["counters"], **options)
+        result = analyze(captures, table=tables_of(sinks) or ["counters"], **settings)
         runs.append(result)
         if interrupted:
             stop()
@@ -125,8 +112,8 @@ def command(
         return INTERRUPTED
     if result.damage:
         return result.damage[0].exit_code
-    if options["flow"] is not None and not found & {"flows", "segments"}:
-        raise UsageError(f"no flow {options['flow']} there: the flows table has the ids")
+    if settings["flow"] is not None and not found & {"flows", "segments"}:
+        raise UsageError(f"no flow {settings['flow']} there: the flows table has the ids")
     return 0
 
 

@@ -10,16 +10,21 @@ import click
 
 from tcpwhy import UsageError, ethtool
 from tcpwhy.cli import INTERRUPTED, _view
-from tcpwhy.cli._options import DURATION, FORMAT, OUTPUT, SIZE, analysis
+from tcpwhy.cli._options import DURATION, FORMAT, OUTPUT, SIZE, options
 from tcpwhy.cli._status import losses, status_line, warnings
 from tcpwhy.cli._stopping import stopping
 from tcpwhy.delivery import Delivery, close_all, pour
-from tcpwhy.live import FANOUTS, TABLES, TIMESTAMPS, Monitor, bounds_that_bit, monitor
+from tcpwhy.live import TABLES, Monitor, bounds_that_bit, monitor
 from tcpwhy.sinks import Run, Sink, open_sink
 from tcpwhy.units import nanoseconds
 
 _M_MMAP_THRESHOLD = -3
 """Of glibc's malloc.h; other libraries have no `mallopt`, or one that does nothing."""
+
+FANOUT = (
+    "How workers share packets: the kernel's hash, a program, the card's queues."
+    "  [default: hash, or cbpf where the hash would part connections]"
+)
 
 
 @click.command("monitor")
@@ -33,45 +38,7 @@ _M_MMAP_THRESHOLD = -3
 )
 @FORMAT
 @OUTPUT
-@click.option(
-    "--interval",
-    type=DURATION,
-    help="Length of a periodic calculation; rows come as often.  [default: 3s]",
-)
-@analysis
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    help="Threads, each with its ring.  [default: all cores]",
-)
-@click.option(
-    "--fanout",
-    type=click.Choice(FANOUTS),
-    help="How workers share packets: the kernel's hash, a program, the card's queues."
-    "  [default: hash, or cbpf where the hash would part connections]",
-)
-@click.option(
-    "--snaplen",
-    type=click.IntRange(min=64),
-    help="Bytes of a frame that are kept.  [default: 256]",
-)
-@click.option(
-    "--max-flows",
-    type=click.IntRange(min=1),
-    help="Flows that a worker holds at the same time.  [default: 2000000]",
-)
-@click.option(
-    "--promiscuous/--no-promiscuous",
-    default=True,
-    help="Also packets to other hosts.  [default: promiscuous]",
-)
-@click.option(
-    "--timestamps",
-    type=click.Choice(TIMESTAMPS),
-    default="kernel",
-    show_default=True,
-    help="Who takes packets' times: the kernel, or the card, which takes CAP_NET_ADMIN.",
-)
+@options("monitor", fanout={"default": None, "help": FANOUT})
 @click.option("--duration", type=DURATION, help="End after this time.  [default: until stopped]")
 @click.option(
     "--keep", type=DURATION, help="Remove what a store has of days before that.  [default: all]"
@@ -94,7 +61,7 @@ def command(
     keep_size: int | None,
     status: bool,
     tui: bool,
-    **options: Any,
+    **settings: Any,
 ) -> int:
     """Say what limits each TCP connection on a live link.
 
@@ -106,11 +73,11 @@ def command(
     if tui:
         _view.check(outputs, format, tables)
         wanted = list(dict.fromkeys((*wanted, *_view.TABLES)))
-    options["fanout"] = options["fanout"] or _fanout(interfaces)
+    settings["fanout"] = settings["fanout"] or _fanout(interfaces)
     _give_memory_back()
     # First the sockets, then everything else without privileges.
-    result = monitor(interfaces, table=wanted, drop_privileges=True, **options)
-    view = _view.View(options["interval"]) if tui else None
+    result = monitor(interfaces, table=wanted, drop_privileges=True, **settings)
+    view = _view.View(settings["interval"]) if tui else None
     say = view.say if view else _say
     keep_ns = nanoseconds(keep) if keep else None
     run = Run(live=True, keep_ns=keep_ns, keep_bytes=keep_size, say=say, standing=result.standing)

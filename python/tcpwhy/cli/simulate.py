@@ -15,7 +15,7 @@ from tcpwhy import worlds
 from tcpwhy._core import UsageError
 from tcpwhy.analysis import TABLES as ANALYSED
 from tcpwhy.cli import INTERRUPTED
-from tcpwhy.cli._options import DURATION, FORMAT
+from tcpwhy.cli._options import FORMAT, options
 from tcpwhy.cli._progress import bar
 from tcpwhy.cli._stopping import stopping
 from tcpwhy.simulation import TABLES, Simulation, scenarios, simulate
@@ -41,22 +41,7 @@ from tcpwhy.terminal import grid, width
     metavar="FILE",
     help="With --world: only write its scenario.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed than the scenario's.")
-@click.option("--duration", type=DURATION, help="Another duration than the scenario's.")
-@click.option(
-    "--captures",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for captures, one file SCENARIO.TAP.pcap for each tap.",
-)
-@click.option(
-    "--payload", is_flag=True, help="Captures keep the payload (zeros), not only headers."
-)
-@click.option(
-    "--sample",
-    type=DURATION,
-    help="Longest span of a row of the truth, and how often to look at queues.  [default: 100ms]",
-)
-@click.option("--tap", metavar="NAME", help="Analyse what passes this tap, without a file.")
+@options("simulate")
 @click.option(
     "--table",
     "tables",
@@ -85,10 +70,9 @@ def command(
     format: str | None,
     outputs: tuple[str, ...],
     workers: int | None,
-    tap: str | None,
     world: int | None,
     write: Path | None,
-    **options: Any,
+    **settings: Any,
 ) -> int:
     """Simulate scenarios: captures, the truth about every sender, drops and queues.
 
@@ -105,7 +89,7 @@ def command(
             paths = (*paths, worlds.write(world, Path(folder) / f"{worlds.name(world)}.toml"))
         if not paths:
             raise click.UsageError("no scenario given: name TOML files, --world, or --list")
-        return _simulate(paths, tables, format, outputs, workers, tap, options)
+        return _simulate(paths, tables, format, outputs, workers, settings)
 
 
 def _write(world: int | None, path: Path) -> int:
@@ -121,21 +105,20 @@ def _simulate(
     format: str | None,
     outputs: tuple[str, ...],
     workers: int | None,
-    tap: str | None,
-    options: dict[str, Any],
+    settings: dict[str, Any],
 ) -> int:
     targets = outputs or ("-",)
     if len(paths) > 1 and "-" in targets and format not in (None, "table"):
         raise UsageError(f"several scenarios do not fit into one {format} file: choose --output")
     names = [path.stem for path in paths]
     twice = {name for name in names if names.count(name) > 1}
-    if twice and (outputs or options["captures"]):
+    if twice and (outputs or settings["captures"]):
         raise UsageError(f"two scenarios named {min(twice)} would share an output: one at a time")
     stop: list[int] = []
     # A fault in a scenario must not cost the results of an earlier run: outputs are opened later.
-    wanted = [_wanted(target, tables, format, tap is not None) for target in targets]
+    wanted = [_wanted(target, tables, format, settings["tap"] is not None) for target in targets]
     union = dict.fromkeys(table for chosen in wanted for table in chosen)
-    runs = [simulate(path, table=union, tap=tap, **options) for path in paths]
+    runs = [simulate(path, table=union, **settings) for path in paths]
     sinks: list[list[Sink]] = []
     try:
         for path in paths:

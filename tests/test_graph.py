@@ -192,6 +192,20 @@ def test_simulation_shows_the_true_cwnd(tmp_path):
     assert (flight["v"][known] <= room).mean() > 0.95
 
 
+def test_a_scenario_is_drawn_at_each_of_its_taps():
+    scenario = "scenarios/trap_capture_loss.toml"
+    drawn = {tap: draw(scenario, tap=tap).traces[0] for tap in ("sender", "middle", "receiver")}
+    positions = [drawn[tap].half.position for tap in ("sender", "middle", "receiver")]
+    assert positions == pytest.approx([0.0, 0.05, 1.0], abs=0.02)
+    assert len({trace.half.packets for trace in drawn.values()}) == 3, "each tap misses others"
+    assert all(len(trace.series["cwnd"]["t"]) for trace in drawn.values())
+    assert draw(scenario).svg() == draw(scenario, tap="sender").svg()
+    with pytest.raises(UsageError, match="no tap 'x': there are sender, middle, receiver"):
+        draw(scenario, tap="x")
+    with pytest.raises(UsageError, match="only a scenario has taps"):
+        draw(LOSS, tap="sender")
+
+
 def test_result_draws_a_flow_in_a_notebook(graph):
     half = graph.traces[0].half
     drawn = analyze(LOSS).graph(half.flow_id)

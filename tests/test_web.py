@@ -13,6 +13,7 @@ pytest.importorskip("httpx2", reason="the client of these tests needs httpx2")
 
 from starlette.testclient import TestClient
 
+from tcpwhy import UsageError
 from tcpwhy.sinks.store import Sink
 from tcpwhy.store import Store
 from tcpwhy.web import reader as reading
@@ -201,6 +202,38 @@ def test_a_flow_whose_segments_were_kept_has_its_graph(tmp_path, tcpwhy):
         assert "script-src 'sha256-" in page.text.replace("&#x27;", "'")
 
 
+def test_medians_are_those_of_the_rows(client):
+    rates = sorted(1e6 + n for n in range(120))
+    found = client.get("/api/overview").json()["counts"]
+    assert found["median_throughput_bps"] == pytest.approx(rates[60], rel=0.006)
+    assert found["median_rtt_ns"] is None
+
+
+def test_only_a_watched_link_is_watched(client, store):
+    listed = client.get("/api/flows").json()["rows"][0]["flow_id"]
+    assert client.get(f"/flow/{listed}/graph/live").status_code == 400
+    assert client.get("/api/overview").json()["now"] == []
+    with TestClient(make(store, hosts=HOSTS, live="nolink")) as made:
+        for seconds in ("0", "61", "-1", "x", "1e9"):
+            address = f"/flow/{listed}/graph/live?seconds={seconds}"
+            assert made.get(address).status_code == 400, seconds
+        assert made.get("/flow/1/graph/live?seconds=1").status_code == 400
+        foreign = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
+        address = f"/flow/{listed}/graph/live?seconds=1"
+        assert made.get(address, headers=foreign).status_code == 403
+
+
+def test_who_sends_now_is_listed_of_a_watched_link(store):
+    with TestClient(make(store, hosts=HOSTS, live="nolink")) as made:
+        until = time.monotonic() + 20
+        while made.get("/api/meta").json()["store"]["done"] < 1:
+            assert time.monotonic() < until, "the store is not read"
+            time.sleep(0.05)
+        found = made.get("/api/overview").json()["now"]
+        assert [(one["src"], one["bytes"]) for one in found] == [("10.0.0.119", 1119)]
+        assert found[0]["goodput_bps"] == pytest.approx(1119 * 8 / 10)
+
+
 def test_ranges_are_compared(client):
     middle = BEGIN // 10**6 + 30 * 60_000
     ends = {"from_a": BEGIN // 10**6, "to_a": middle, "from_b": middle, "to_b": middle + 3_600_000}
@@ -277,7 +310,7 @@ def test_a_question_that_takes_too_long_is_ended(store):
 
 def test_a_question_that_needs_too_much_memory_is_refused(store, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(Exception, match=r"[Mm]emory|temp"):
+    with pytest.raises(UsageError, match=r"more than the 256MB .* tcpwhy query"):
         Reader(store).free("SELECT list(i) FROM range(300000000) t(i)", most=1, limit_s=60)
     assert [path.name for path in tmp_path.iterdir()] == ["s"], "nothing is put on disk"
 

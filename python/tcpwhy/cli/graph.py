@@ -6,13 +6,24 @@ from typing import Any
 
 import click
 
+from tcpwhy._core import UsageError
 from tcpwhy.cli._options import DURATION
 from tcpwhy.cli._progress import progress_of
 from tcpwhy.units import nanoseconds
 
 
 @click.command("graph")
-@click.argument("source", metavar="CAPTURE|STORE|SCENARIO|SAMPLES")
+@click.argument("source", metavar="CAPTURE|STORE|SCENARIO|SAMPLES|IFACE")
+@click.option(
+    "--live",
+    type=DURATION,
+    help="IFACE is a link: watch it for this long, and draw what passed. Takes CAP_NET_RAW.",
+)
+@click.option(
+    "--filter",
+    metavar="BPF",
+    help="Of a link: only these packets, in the syntax of tcpdump.  [default: tcp]",
+)
 @click.option(
     "--flow",
     "flows",
@@ -31,6 +42,11 @@ from tcpwhy.units import nanoseconds
     metavar="FILE",
     help="Rows with the sender's own cwnd: the truth of a simulation, the lab's cwnd.parquet, or"
     " samples of measure.",
+)
+@click.option(
+    "--tap",
+    metavar="NAME",
+    help="Of a scenario: draw what passes this tap.  [default: the one at the sender]",
 )
 @click.option("--start", type=DURATION, help="Of a picture: begin so long after the flow's start.")
 @click.option("--end", type=DURATION, help="Of a picture: end so long after the flow's start.")
@@ -51,9 +67,12 @@ from tcpwhy.units import nanoseconds
 )
 def command(
     source: str,
+    live: str | None,
+    filter: str | None,
     flows: tuple[str, ...],
     direction: str | None,
     cwnd: str | None,
+    tap: str | None,
     output: Path,
     **picture: Any,
 ) -> None:
@@ -64,13 +83,26 @@ def command(
     as a ribbon above. HTML is one page to zoom in, from the whole flow to microseconds; SVG, PNG
     and PDF are pictures of it; XPL is for xplot.
 
-    A capture from a pipe is -: sudo tcpdump -i eth0 -w - -G 10 -W 1 tcp | tcpwhy graph - -o g.html.
+    A link is watched and then drawn: sudo tcpwhy graph eth0 --live 10s -o g.html. A capture from a
+    pipe is -: ssh host tcpdump -w - tcp | tcpwhy graph - -o g.html.
     A SCENARIO is simulated, and drawn with the sender's true cwnd.
     """
-    from tcpwhy.graph import draw
+    from tcpwhy.graph.drawing import SUFFIXES, draw
+    from tcpwhy.graph.live import watched
 
+    if live is None and filter is not None:
+        raise UsageError("--filter is of a link, watched with --live")
+    if output.suffix.lower() not in SUFFIXES:
+        known = ", ".join(SUFFIXES)
+        raise UsageError(f"{output}: a graph is written as {known}")
     watch = partial(progress_of, shown=True)
-    graph = draw(source, flow=list(flows) or None, direction=direction, cwnd=cwnd, watch=watch)
+    chosen: dict[str, Any] = {"flow": list(flows) or None, "direction": direction}
+    chosen |= {"cwnd": cwnd, "tap": tap, "watch": watch}
+    if live is None:
+        graph = draw(source, **chosen)
+    else:
+        with watched(source, nanoseconds(live) / 1e9, filter or "tcp") as file:
+            graph = draw(file, **chosen)
     start, end = picture.pop("start"), picture.pop("end")
     options = {name: value for name, value in picture.items() if value is not None}
     if start is not None or end is not None:

@@ -69,7 +69,7 @@ def command(
         if live:
             stack.enter_context(_watched(live, path))
         Store(path)
-        app = make(path, token=token, hosts=hosts, is_secure=certificate is not None)
+        app = make(path, token=token, hosts=hosts, is_secure=certificate is not None, live=live)
         config = uvicorn.Config(
             app,
             host=host,

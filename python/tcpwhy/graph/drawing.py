@@ -142,6 +142,7 @@ def draw(
     flow: int | str | Sequence[int | str] | None = None,
     direction: str | None = None,
     cwnd: str | Path | None = None,
+    tap: str | None = None,
     watch: Watch | None = None,
 ) -> Graph:
     """Draw a flow of a capture, a store or a scenario, or two flows to compare.
@@ -152,6 +153,7 @@ def draw(
         direction: the sender to look at, orig or resp; the one that sent more unless given.
         cwnd: the sender's own cwnd, to draw beside the estimate: the truth of a simulation or
             samples of the kernel's, as Parquet, CSV or JSON lines.
+        tap: of a scenario, the tap whose packets are drawn; the one at the sender unless given.
         watch: what is around a run while it reads, such as a progress bar.
 
     Raises:
@@ -166,7 +168,7 @@ def draw(
     )
     if len(flows) > 2:
         raise UsageError("a graph compares two flows at most")
-    found = [read(source, wanted, cwnd=cwnd, watch=watch) for wanted in flows or [None]]
+    found = [read(source, one, cwnd=cwnd, tap=tap, watch=watch) for one in flows or [None]]
     first = _ordered(found[0], direction)
     others = _ordered(found[1], direction) if len(found) > 1 else []
     return Graph([*first, *others], compare=len(first) if others else None)

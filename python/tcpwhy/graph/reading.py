@@ -27,13 +27,16 @@ def read(
     flow: int | str | None,
     *,
     cwnd: Source | None = None,
+    tap: str | None = None,
     watch: Watch | None = None,
 ) -> list[Trace]:
     """Give the directions of a flow that sent anything, the one that sent more bytes first."""
     path = Path(source)
     around = watch or nullcontext
+    if tap is not None and path.suffix != ".toml":
+        raise UsageError(f"{source}: only a scenario has taps")
     if path.suffix == ".toml":
-        with simulated(path, around) as (capture, truth):
+        with simulated(path, around, tap) as (capture, truth):
             return _of_flow(str(capture), flow, around, truth)
     if path.suffix in READERS:
         return sampled(path, flow)

@@ -15,8 +15,11 @@ SAMPLE = "1ms"
 
 
 @contextmanager
-def simulated(scenario: Path, watch: Watch) -> Iterator[tuple[Path, Path]]:
-    """Simulate it; give the capture of the tap at the sender, and a file of the truth."""
+def simulated(scenario: Path, watch: Watch, tap: str | None = None) -> Iterator[tuple[Path, Path]]:
+    """Simulate it; give the capture of a tap, and a file of the truth.
+
+    The tap is the one at the sender, or else the first, unless it is named.
+    """
     with tempfile.TemporaryDirectory(prefix="tcpwhy-graph-") as folder:
         run = simulate(scenario, table="truth", captures=folder, sample=SAMPLE)
         truth = Path(folder) / "truth.parquet"
@@ -25,4 +28,7 @@ def simulated(scenario: Path, watch: Watch) -> Iterator[tuple[Path, Path]]:
         taps = run.captures
         if not taps:
             raise UsageError(f"{scenario}: no tap, hence no packets to draw")
-        yield taps.get("sender") or next(iter(taps.values())), truth
+        if tap is not None and tap not in taps:
+            raise UsageError(f"{scenario}: no tap {tap!r}: there are {', '.join(taps)}")
+        chosen = taps[tap] if tap else taps.get("sender") or next(iter(taps.values()))
+        yield chosen, truth

@@ -36,6 +36,9 @@ SQL_ROWS = 1000
 
 SQL_CHARACTERS = 20_000
 
+MOST_SECONDS = 60
+"""For which a flow is watched to be drawn."""
+
 KEPT, KEPT_BYTES = 64, 200_000
 """Answers that are kept by an address, and how large each may be: 13 MB in all."""
 
@@ -46,11 +49,12 @@ PAGES = ("/", "/flows", "/flow/{flow_id}", "/compare", "/sql")
 class Dashboard:
     """Answers requests about a store."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, live: str | None = None) -> None:
+        self.live = live
         self.reader = Reader(path)
         self.rollup = Rollup(self.reader)
         self.watch = Watch(self.reader, self.rollup)
-        self.name = path.resolve().name
+        self.name = f"{live}, live" if live else path.resolve().name
         self._flows_span: tuple[int, int | None, int | None] | None = None
 
     def span(self, request: Request, suffix: str = "") -> Range:
@@ -98,22 +102,32 @@ class Dashboard:
             "questions": questions(),
             "tables": {name: tables[name] for name in ("flows", "intervals", "periods")},
             "store": self.state(),
+            "live": self.live,
         }
 
     def overview(self, request: Request) -> object:
         """Sum up a range."""
         span = self.span(request)
         found = overview.sums(self.reader, self.rollup, span)
+        bins = {name: overview.histogram(self.reader, name, span) for name in overview.QUANTITIES}
         return {
             "from_ms": span.begin_ns // 10**6,
             "to_ms": -(-span.end_ns // 10**6),
             "step_ms": found.step_ns // 10**6,
             "columns": [(at // 10**6, word, time, size) for at, word, time, size in found.columns],
             "shares": found.shares,
-            "counts": overview.counts(self.reader, span),
+            "counts": overview.counts(self.reader, span) | overview.medians(bins),
             "gains": overview.gains(self.reader, span),
+            "now": self._now(request),
             "done": self.rollup.done,
         }
+
+    def _now(self, request: Request) -> list[dict[str, Any]]:
+        """List who sends now, of a link that is watched and of no range that has ended."""
+        last = self.rollup.span_ns()
+        if self.live is None or last is None or "to" in request.query_params:
+            return []
+        return overview.now(self.reader, last[1])
 
     def flows(self, request: Request) -> object:
         """Give a page of the list of flows."""
@@ -130,6 +144,21 @@ class Dashboard:
         drawn = flow.graph(self.reader, flow_id, kind)
         media = "image/svg+xml" if kind == "svg" else "text/html; charset=utf-8"
         return Response(drawn, media_type=media, headers={"Content-Security-Policy": INLINE})
+
+    def live_graph(self, request: Request) -> Response:
+        """Watch the link for a flow, and give what passed as a graph."""
+        if self.live is None:
+            raise UsageError("no link is watched here: tcpwhy serve --live IFACE watches one")
+        flow_id = _whole(request.path_params["flow_id"], "a flow")
+        seconds = _whole(request.query_params.get("seconds", "10"), "seconds")
+        if not 1 <= seconds <= MOST_SECONDS:
+            raise UsageError(f"a link is watched for 1 to {MOST_SECONDS} seconds")
+        drawn = flow.live_graph(self.reader, flow_id, self.live, seconds)
+        return Response(
+            drawn,
+            media_type="text/html; charset=utf-8",
+            headers={"Content-Security-Policy": INLINE, "Cache-Control": "no-store"},
+        )
 
     def compare(self, request: Request) -> object:
         """Compare two ranges."""
@@ -178,10 +207,15 @@ class Dashboard:
 
 
 def make(
-    path: Path, *, token: str | None = None, hosts: Iterable[str] = (), is_secure: bool = False
+    path: Path,
+    *,
+    token: str | None = None,
+    hosts: Iterable[str] = (),
+    is_secure: bool = False,
+    live: str | None = None,
 ) -> Starlette:
-    """Make the app of a store."""
-    dashboard = Dashboard(path)
+    """Make the app of a store; with `live` it can watch that link for a flow."""
+    dashboard = Dashboard(path, live)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -200,6 +234,7 @@ def make(
         Route("/api/flow/{flow_id}", _json(dashboard.flow)),
         Route("/flow/{flow_id}/graph", _thread(dashboard.graph)),
         Route("/flow/{flow_id}/graph.svg", _thread(dashboard.graph)),
+        Route("/flow/{flow_id}/graph/live", _thread(dashboard.live_graph)),
         Route("/api/events", dashboard.events),
         Route("/export/{name}", _thread(dashboard.file)),
         Route("/limits.css", _style),

@@ -1,9 +1,10 @@
 """Two ranges of time beside each other: what limited, how fast it went, who changed most."""
 
+import math
 from typing import Any
 
 from tcpwhy.report.distributions import BINS_PER_DECADE
-from tcpwhy.web.overview import Range, counts, sums
+from tcpwhy.web.overview import QUANTITIES, Range, counts, histogram, medians, sums
 from tcpwhy.web.reader import Reader
 from tcpwhy.web.rollup import Rollup
 
@@ -15,8 +16,6 @@ HEAVY = 500
 LEAST_DIRECTIONS = 3
 """Of a host in each range; below, a median says nothing."""
 
-QUANTITIES = ("throughput_bps", "rtt_mean_ns")
-
 
 def compare(reader: Reader, rollup: Rollup, one: Range, other: Range) -> dict[str, Any]:
     """Compare two ranges."""
@@ -27,25 +26,25 @@ def compare(reader: Reader, rollup: Rollup, one: Range, other: Range) -> dict[st
 
 
 def _side(reader: Reader, rollup: Rollup, span: Range) -> dict[str, Any]:
+    bins = {name: histogram(reader, name, span) for name in QUANTITIES}
     return {
         "from_ms": span.begin_ns // 10**6,
         "to_ms": span.end_ns // 10**6,
-        "counts": counts(reader, span),
+        "counts": counts(reader, span) | medians(bins),
         "shares": sums(reader, rollup, span).shares,
-        "distributions": {name: _distribution(reader, name, span) for name in QUANTITIES},
+        "distributions": {name: _cumulated(found) for name, found in bins.items()},
     }
 
 
-def _distribution(reader: Reader, column: str, span: Range) -> list[tuple[float, float]]:
-    rows = reader.ask(
-        f"""WITH bins AS (
-            SELECT ceil(log10({column}) * {BINS_PER_DECADE}) AS bin, count(*) AS n
-            FROM flows WHERE {span.where} AND data_packets > 0 AND {column} > 0 GROUP BY 1
-        )
-        SELECT 10 ** (bin / {BINS_PER_DECADE}) AS value,
-            sum(n) OVER (ORDER BY bin) / sum(n) OVER () AS share FROM bins ORDER BY bin"""
-    )
-    return [(row["value"], row["share"]) for row in rows]
+def _cumulated(bins: list[tuple[float, int]]) -> list[tuple[float, float]]:
+    """Give a cumulative distribution, a point for each of the wider bins of a chart."""
+    total = sum(n for _, n in bins)
+    points: dict[float, float] = {}
+    seen = 0
+    for value, n in bins:
+        seen += n
+        points[10 ** (math.ceil(math.log10(value) * BINS_PER_DECADE) / BINS_PER_DECADE)] = seen
+    return [(value, below / total) for value, below in points.items()]
 
 
 def _movers(reader: Reader, one: Range, other: Range) -> list[dict[str, Any]]:

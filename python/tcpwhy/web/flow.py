@@ -75,6 +75,30 @@ def graph(reader: Reader, flow_id: int, kind: str) -> str:
         return drawn.svg(width=SIZE[0], height=SIZE[1], theme="auto", titled=False)
 
 
+def live_graph(reader: Reader, flow_id: int, interface: str, seconds: float) -> str:
+    """Watch the packets of a flow for some seconds, and draw them as a page to zoom in.
+
+    Raises:
+        TcpwhyError: when none passed, or the link cannot be watched.
+
+    """
+    from tcpwhy.graph import draw
+    from tcpwhy.graph.live import of_pair, watched
+
+    ends = "SELECT src, src_port, dst, dst_port FROM flows"
+    found = reader.ask(f"{ends} WHERE flow_id = {flow_id} LIMIT 1")
+    if not found:
+        # One that goes on has only intervals so far.
+        query = f"SELECT src, src_port, dst, dst_port FROM intervals WHERE flow_id = {flow_id}"
+        found = reader.ask(f"{query} LIMIT 1")
+    if not found:
+        raise UsageError(f"no flow {flow_id} in the store: it went, or the link is wrong")
+    row = found[0]
+    filter = of_pair(row["src"], row["src_port"], row["dst"], row["dst_port"])
+    with _drawing, watched(interface, seconds, filter) as file:
+        return draw(file).html()
+
+
 @contextmanager
 def rows_of(reader: Reader, flow_id: int) -> Iterator["duckdb.DuckDBPyConnection"]:
     """Copy the rows of a flow; its times tell which parts can have its intervals."""

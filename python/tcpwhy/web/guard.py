@@ -90,7 +90,8 @@ class Guard:
         # A page elsewhere must not make this host work, even where it cannot read the answer.
         if headers.get("sec-fetch-site") in ("cross-site", "same-site"):
             is_link = scope["method"] == "GET" and headers.get("sec-fetch-mode") == "navigate"
-            if not is_link or scope["path"].startswith(("/api/", "/export/")):
+            works = scope["path"].startswith(("/api/", "/export/")) or "/graph" in scope["path"]
+            if not is_link or works:
                 return PlainTextResponse("only pages of this host may ask", 403)
         return None
 

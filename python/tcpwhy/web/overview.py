@@ -1,5 +1,6 @@
 """What limited the link: sums over a range of time, from the rollup or, where it is short, rows."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from tcpwhy.overview import LEAST_GAIN, split_remedy
@@ -17,6 +18,12 @@ COLUMNS = 160
 """Stretches of time that a page shows side by side."""
 
 GAINS = 10
+
+NOW_NS = 15 * 10**9
+"""How far back a connection counts as one that sends now: some intervals."""
+
+NOW = 8
+"""Of them, those that are listed."""
 
 
 class Range(NamedTuple):
@@ -112,11 +119,39 @@ def counts(reader: Reader, span: Range) -> dict[str, Any]:
             count(*) FILTER (data_packets > 0) AS directions,
             coalesce(sum(unique_bytes), 0)::BIGINT AS bytes,
             coalesce(sum(unique_bytes) FILTER (limitation IS NOT NULL), 0)::BIGINT AS judged_bytes,
-            coalesce(sum(unique_bytes) FILTER (confidence = 'high'), 0)::BIGINT AS sure_bytes,
-            approx_quantile(throughput_bps, 0.5) AS median_throughput_bps,
-            approx_quantile(rtt_mean_ns, 0.5)::BIGINT AS median_rtt_ns
+            coalesce(sum(unique_bytes) FILTER (confidence = 'high'), 0)::BIGINT AS sure_bytes
         FROM flows WHERE {span.where}"""
     return reader.ask(query)[0]
+
+
+FINE = 200
+"""Bins of a decade: one is 1.2 % wide. Quantiles of values themselves cost four times as much."""
+
+QUANTITIES = ("throughput_bps", "rtt_mean_ns")
+
+
+def histogram(reader: Reader, column: str, span: Range) -> list[tuple[float, int]]:
+    """Give how many directions of a range have which value, to 0.6 %, in rising order."""
+    rows = reader.ask(
+        f"""SELECT round(log10({column}) * {FINE})::BIGINT AS bin, count(*) AS n FROM flows
+        WHERE {span.where} AND data_packets > 0 AND {column} > 0 GROUP BY 1 ORDER BY 1"""
+    )
+    return [(10 ** (row["bin"] / FINE), row["n"]) for row in rows]
+
+
+def medians(found: Mapping[str, list[tuple[float, int]]]) -> dict[str, float | None]:
+    """Give the medians of histograms, as the page names them."""
+    return {f"median_{name.replace('_mean', '')}": middle(bins) for name, bins in found.items()}
+
+
+def middle(bins: list[tuple[float, int]]) -> float | None:
+    """Give the value that half of all do not exceed."""
+    half, seen = sum(n for _, n in bins) / 2, 0
+    for value, n in bins:
+        seen += n
+        if seen >= half:
+            return value
+    return None
 
 
 def gains(reader: Reader, span: Range) -> list[dict[str, Any]]:
@@ -132,3 +167,17 @@ def gains(reader: Reader, span: Range) -> list[dict[str, Any]]:
     for row in found:
         row["remedy"] = split_remedy(row["remedy"])[0] if row["remedy"] else None
     return found
+
+
+def now(reader: Reader, end_ns: int) -> list[dict[str, Any]]:
+    """List the directions that sent most in the last seconds, whether their connections ended."""
+    span = Range(end_ns - NOW_NS, end_ns + 1)
+    return reader.ask(
+        f"""SELECT flow_id, direction, any_value(src) AS src, any_value(src_port) AS src_port,
+            any_value(dst) AS dst, any_value(dst_port) AS dst_port,
+            arg_max(limitation, end_ns) AS limitation, arg_max(cause, end_ns) AS cause,
+            arg_max(confidence, end_ns) AS confidence, sum(unique_bytes)::BIGINT AS bytes,
+            sum(unique_bytes) * 8e9 / greatest(1, sum(end_ns - start_ns)) AS goodput_bps
+        FROM intervals WHERE {span.where} AND unique_bytes > 0
+        GROUP BY flow_id, direction ORDER BY bytes DESC, flow_id LIMIT {NOW}"""
+    )

@@ -124,6 +124,10 @@ class Reader:
                 if over.is_set():
                     message = f"ended after {limit_s:g} s: ask for less, or for a shorter time"
                     raise TooLongError(message) from error
+                if "Out of Memory" in str(error):
+                    message = f"needs more than the {MEMORY} that a question may take: ask for less"
+                    more = "or without the dashboard, by tcpwhy query"
+                    raise UsageError(f"{message}, {more}") from error
                 raise
             finally:
                 timer.cancel()

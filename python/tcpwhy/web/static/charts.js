@@ -125,6 +125,20 @@ export function bar(parts, label) {
   return s("svg", { class: "stack", viewBox: "0 0 1000 28", preserveAspectRatio: "none", role: "img", "aria-label": `${label}: ${told}` }, rects);
 }
 
+// Powers of ten between two logarithms, with 2 and 5 or all digits between them where there is room.
+function decadeTicks(low, high, most) {
+  const every = Math.ceil((Math.ceil(high) - Math.floor(low)) / most);
+  for (const digits of [[1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 5], [1]]) {
+    const found = [];
+    for (let power = Math.floor(low); power <= high; power++) {
+      if (digits.length === 1 && (power - Math.floor(low)) % every) continue;
+      found.push(...digits.map((digit) => digit * 10 ** power).filter((value) => Math.log10(value) >= low && Math.log10(value) <= high));
+    }
+    if (digits.length === 1 || found.length <= most) return found;
+  }
+  return [];
+}
+
 // Two cumulative distributions over one logarithmic axis.
 export function cumulative(place, pair, { show, label }) {
   const width = Math.max(280, place.clientWidth);
@@ -140,11 +154,9 @@ export function cumulative(place, pair, { show, label }) {
     svg.append(s("line", { class: "rule", x1: LEFT, x2: width - RIGHT, y1: y(part), y2: y(part) }),
       s("text", { x: LEFT - 6, y: y(part) + 4, "text-anchor": "end" }, `${part * 100} %`));
   }
-  const decades = Math.ceil(high) - Math.floor(low);
-  const every = Math.ceil(decades / Math.max(2, width / 110));
-  for (let power = Math.ceil(low); power <= high; power += every) {
-    svg.append(s("line", { class: "rule", x1: x(10 ** power), x2: x(10 ** power), y1: TOP, y2: height - BOTTOM }),
-      s("text", { x: x(10 ** power), y: height - 6, "text-anchor": "middle" }, show(10 ** power).replace(/\.0+ /, " ")));
+  for (const value of decadeTicks(low, high, Math.max(2, width / 110))) {
+    svg.append(s("line", { class: "rule", x1: x(value), x2: x(value), y1: TOP, y2: height - BOTTOM }),
+      s("text", { x: x(value), y: height - 6, "text-anchor": "middle" }, show(value).replace(/\.0+ /, " ")));
   }
   pair.forEach((points, at) => {
     let path = "";

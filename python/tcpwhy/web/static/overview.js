@@ -1,5 +1,5 @@
 // What limited the link over time, and who would gain most.
-import { ask, go, query, rangeOf, rangePicker, withChanges } from "./app.js";
+import { ask, go, meta, query, rangeOf, rangePicker, withChanges } from "./app.js";
 import { bar, stacked } from "./charts.js";
 import { files, h, limit, meter, number, sure, table, tiles } from "./dom.js";
 import { bytes, count, duration, moment, rate, share } from "./format.js";
@@ -23,6 +23,7 @@ export async function view() {
           h("button", { type: "button", "aria-pressed": String(one === by), onclick: () => go("/", withChanges({ by: one === "bytes" ? null : one })) }, `by ${one}`)))),
       h("div", { class: "chart-box", id: "over-time" }),
       h("p", { class: "soft" }, "Drag over the chart to choose a range.")),
+    now(found),
     shares(found),
     gains(found),
   ].filter(Boolean);
@@ -41,16 +42,21 @@ export function drawn(place) {
   stacked(box, found, { by, choose });
 }
 
-function summary({ counts, from_ms: from, to_ms: to }) {
-  const part = (amount) => (counts.bytes ? amount / counts.bytes : null);
+// Intervals have the bytes of connections that go on; only flows have medians and confidence.
+function summary({ counts, shares: rows, from_ms: from, to_ms: to }) {
+  const total = (chosen) => chosen.reduce((sum, row) => sum + row.bytes, 0);
+  const part = (amount, whole) => (whole ? amount / whole : null);
+  const isOfIntervals = rows.length > 0;
+  const moved = isOfIntervals ? total(rows) : counts.bytes;
+  const judged = isOfIntervals ? total(rows.filter((row) => row.limitation !== "none")) : counts.judged_bytes;
   return tiles([
-    [count(counts.flows), "connections"],
-    [bytes(counts.bytes), "moved"],
-    [rate((counts.bytes * 8e3) / Math.max(1, to - from)), "on average"],
+    [count(counts.flows), meta.live ? "connections that ended" : "connections"],
+    [bytes(moved), "moved"],
+    [rate((moved * 8e3) / Math.max(1, to - from)), "on average"],
     [rate(counts.median_throughput_bps), "median throughput"],
     [duration(counts.median_rtt_ns), "median round-trip time"],
-    [share(part(counts.judged_bytes)), "of the bytes have a verdict"],
-    [share(part(counts.sure_bytes)), "with high confidence"],
+    [share(part(judged, moved)), "of the bytes have a verdict"],
+    [share(part(counts.sure_bytes, counts.bytes)), "with high confidence"],
   ]);
 }
 
@@ -79,10 +85,25 @@ function shares({ shares: rows }) {
         number(bytes(row.bytes)), number(share(row.bytes / size), "wide"), number(count(row.intervals), "wide")])));
 }
 
+const pair = (row, link, more) => ({ content: [link, h("span", { class: "to" }, `→ ${row.dst}:${row.dst_port}`), more], class: "pair" });
+
+// Of a link that is watched: who sends, also connections that go on and have no row of their own yet.
+function now({ now: rows }) {
+  if (!rows.length) return null;
+  const watch = (row) => h("a", { class: "button", href: `/flow/${row.flow_id}/graph/live?seconds=10`, "data-plain": true,
+    "aria-label": `Watch ${row.src}:${row.src_port} for 10 seconds and draw it` }, "Graph of the next 10 s");
+  const lines = rows.map((row) => [
+    pair(row, h("span", {}, `${row.src}:${row.src_port}`), watch(row)), limit(row.limitation, row.cause),
+    { content: sure(row.confidence) ?? "", class: "wide" }, number(rate(row.goodput_bps))]);
+  return h("section", { class: "card", id: "now" }, h("h2", {}, "Sending now"),
+    table("Connections that sent most in the last seconds",
+      ["sender and receiver", "limited by", { content: "sure", class: "wide" }, number("goodput")], lines));
+}
+
 function gains({ gains: rows }) {
   const heads = ["sender and receiver", "limited by", { content: "sure", class: "wide" }, number("bytes", "wide"), number("now"), number("then"), { content: "change", class: "wide" }];
   const lines = rows.map((row) => [
-    { content: [h("a", { href: `/flow/${row.flow_id}` }, `${row.src}:${row.src_port}`), h("span", { class: "to" }, `→ ${row.dst}:${row.dst_port}`)], class: "pair" },
+    pair(row, h("a", { href: `/flow/${row.flow_id}` }, `${row.src}:${row.src_port}`), h("span", { class: "narrow" }, row.remedy ?? "")),
     limit(row.limitation, row.cause), { content: sure(row.confidence) ?? "", class: "wide" }, number(bytes(row.bytes), "wide"),
     number(rate(row.goodput_bps)), number(rate(row.headroom_bps)), { content: row.remedy ?? "", class: "wide" }]);
   return h("section", { class: "card" }, h("h2", {}, "What would gain most"),

@@ -1,9 +1,17 @@
 """Captures with verdicts as comments: every packet stays, and tshark reads what was said."""
 
+import os
+import struct
 import subprocess
+import sys
+import threading
+import time
 from pathlib import Path
 
+import packets
 import pytest
+
+from tcpwhy._core import Annotations
 
 DATA = Path(__file__).parent / "data"
 
@@ -85,3 +93,81 @@ def test_wireshark_is_told_what_there_is_to_capture(capsys):
     assert "{call=--interval}" in capsys.readouterr().out
     assert extcap.main(["--capture", "--extcap-interface", "eth0"]) == 1
     assert "no interface 'eth0'" in capsys.readouterr().err
+
+
+def blocks(read, count):
+    """Read blocks of pcapng from a pipe; half of one would have it wait for ever."""
+    for _ in range(count):
+        head = read(8)
+        kind, size = struct.unpack("<II", head)
+        read(size - 8)
+        yield kind
+
+
+def test_a_pipe_has_every_frame_whole_before_the_next_one_comes(tmp_path):
+    """Readers such as dumpcap keep no time while they wait for the rest of a block."""
+    frames = [data for _, data in packets.transfer(40)]
+    source, target = tmp_path / "in", tmp_path / "out"
+    os.mkfifo(source)
+    os.mkfifo(target)
+    comments = Annotations()
+    writer = threading.Thread(target=comments.write, args=([source], target), daemon=True)
+    writer.start()
+    with target.open("rb") as out, source.open("wb") as into:
+        into.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
+        assert list(blocks(out.read, 1)) == [0x0A0D0D0A]
+        for number, data in enumerate(frames):
+            into.write(struct.pack("<IIII", number, 0, len(data), len(data)) + data)
+            into.flush()
+            assert list(blocks(out.read, 1 if number else 2))[-1] == 6
+    writer.join(60)
+    assert not writer.is_alive()
+
+
+STUCK = """
+import sys, time
+from tcpwhy import extcap
+
+class Deaf:
+    def batches(self):
+        time.sleep(1000)
+        return []
+    def stop(self): pass
+
+class Full:
+    class annotations:
+        def write(inputs, output): time.sleep(1000)
+
+extcap.monitor = lambda *_, **__: Deaf()
+extcap.Comments = Full
+code = extcap.main(["--capture", "--extcap-interface", "tcpwhy-lo", "--fifo", sys.argv[1]])
+extcap.leave(code)
+"""
+
+
+@pytest.mark.parametrize("end", ["the reader leaves", "a signal comes"])
+def test_wireshark_does_not_wait_for_what_is_stuck(tmp_path, end):
+    """Neither the link has packets nor the analysis rows; dumpcap is deaf to signals too."""
+    fifo, dumpcap = tmp_path / "fifo", tmp_path / "dumpcap"
+    os.mkfifo(fifo)
+    dumpcap.write_text(f"#!/bin/sh\ntrap '' TERM\necho $$ >{tmp_path}/pid\nexec sleep 1000\n")
+    dumpcap.chmod(0o755)
+    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    program = subprocess.Popen([sys.executable, "-c", STUCK, fifo], env=environment)
+    reader = os.open(fifo, os.O_RDONLY)
+    try:
+        while not (tmp_path / "pid").is_file() or not (tmp_path / "pid").read_text().strip():
+            assert program.poll() is None
+            time.sleep(0.01)
+        assert program.poll() is None
+        if end == "a signal comes":
+            program.terminate()
+        else:
+            os.close(reader)
+        # A second, on a machine of any speed.
+        assert program.wait(30) == 0
+        assert not Path("/proc", (tmp_path / "pid").read_text().strip()).exists()
+    finally:
+        program.kill()
+        if end == "a signal comes":
+            os.close(reader)

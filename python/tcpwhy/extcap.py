@@ -7,12 +7,14 @@ that a comment stands on the first packet after a verdict was reached.
 
 import argparse
 import os
+import select
 import shutil
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from tcpwhy._core import TcpwhyError, UsageError, __version__
@@ -21,6 +23,9 @@ from tcpwhy.live import Monitor, monitor
 
 PREFIX = "tcpwhy-"
 """Of the interfaces' names in Wireshark."""
+
+LOOK_MS, LEAVE_S = 100, 0.3
+"""How often it asks whether somebody reads, and how long it then waits for each of its threads."""
 
 _ETHERNET = 1
 
@@ -84,46 +89,60 @@ def _capture(interface: str, options: argparse.Namespace) -> None:
     )
     command = [program, "-q", "-i", interface, "-w", "-"]
     command += ["-f", chosen] if chosen else []
-    packets = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
-    assert packets.stdout is not None
-
-    def end(*_: object) -> None:
+    with _held(options.fifo) as reader:
+        ended = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: ended.set())
+        packets = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        assert packets.stdout is not None
+        writer = _Writer(comments, f"/dev/fd/{packets.stdout.fileno()}", options.fifo)
+        listener = threading.Thread(target=_listen, args=(watch, comments), daemon=True)
+        writer.start()
+        listener.start()
+        # Without packets no write fails: whether somebody still reads takes a question of its own.
+        while writer.is_alive() and not ended.is_set() and not reader.poll(LOOK_MS):
+            pass
         packets.terminate()
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, end)
-    listener = threading.Thread(target=_listen, args=(watch, comments), daemon=True)
-    listener.start()
-    try:
-        pipe = f"/dev/fd/{packets.stdout.fileno()}"
-        _write(comments, pipe, options.fifo)
-    finally:
-        packets.terminate()
-        packets.wait()
         watch.stop()
-        listener.join(10)
+        # Wireshark waits for this program: whoever is stuck ends with it.
+        for thread in (writer, listener):
+            thread.join(LEAVE_S)
+        packets.kill()
+        packets.wait()
+    if writer.failed:
+        raise writer.failed
 
 
-def _write(comments: Comments, pipe: str, fifo: str) -> None:
-    """Write in a thread, so that signals are heard meanwhile."""
-    failed: list[BaseException] = []
+@contextmanager
+def _held(fifo: str) -> Iterator[select.poll]:
+    """Hold an end for writing, which tells when the last reader has left."""
+    held = os.open(fifo, os.O_WRONLY)
+    try:
+        reader = select.poll()
+        # Errors are told without being asked for.
+        reader.register(held, 0)
+        yield reader
+    finally:
+        os.close(held)
 
-    def work() -> None:
+
+class _Writer(threading.Thread):
+    """Writes packets with comments, so that signals are heard meanwhile."""
+
+    def __init__(self, comments: Comments, pipe: str, fifo: str) -> None:
+        super().__init__(daemon=True)
+        self.failed: BaseException | None = None
+        self._comments, self._pipe, self._fifo = comments, pipe, fifo
+
+    def run(self) -> None:
         try:
-            comments.annotations.write([pipe], fifo)
+            self._comments.annotations.write([self._pipe], self._fifo)
         except BrokenPipeError:
             pass
         except BaseException as error:
-            failed.append(error)
-
-    writer = threading.Thread(target=work)
-    writer.start()
-    while writer.is_alive():
-        writer.join(0.2)
-    if failed:
-        raise failed[0]
+            self.failed = error
 
 
 def _listen(watch: Monitor, comments: Comments) -> None:
@@ -132,8 +151,11 @@ def _listen(watch: Monitor, comments: Comments) -> None:
             comments.write(table, batch)
 
 
-if __name__ == "__main__":
-    # Wireshark closes what it reads from when it has enough.
-    code = main()
+def leave(code: int) -> None:
+    """End at once, whoever is stuck. Wireshark closes what it reads from when it has enough."""
     sys.stdout.flush()
     os._exit(code)
+
+
+if __name__ == "__main__":
+    leave(main())

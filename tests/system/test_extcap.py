@@ -1,6 +1,7 @@
 """Inside Wireshark's own machinery: tshark finds the program, and captures through it."""
 
 import os
+import select
 import shutil
 import socket
 import subprocess
@@ -34,6 +35,7 @@ def transfer(seconds, port):
     """Send as much as a reader with a small window takes, which is paused again and again."""
     with socket.socket() as server:
         server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         server.bind(("127.0.0.1", port))
         server.listen()
         sender = socket.create_connection(("127.0.0.1", port))
@@ -76,3 +78,31 @@ def test_tshark_captures_packets_with_verdicts(environment, tmp_path, tool):
     rows = subprocess.run(read, capture_output=True, text=True, check=True).stdout
     assert rows.count(str(port)) > 100, said
     assert "tcpwhy: limited by" in rows or "tcpwhy: no verdict" in rows, said
+
+
+@pytest.mark.parametrize("end", ["the reader leaves", "a signal comes to a full pipe"])
+def test_a_capture_ends_within_a_second(tmp_path, tool, end):
+    """No packet comes any more, so no write fails; or nobody takes what is written."""
+    tool("dumpcap")
+    if os.geteuid():
+        pytest.skip("capturing takes root")
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "tcpwhy.extcap", "--capture", "--fifo", fifo]
+    command += ["--extcap-interface", "tcpwhy-lo", "--extcap-capture-filter", f"tcp port {port}"]
+    program = subprocess.Popen(command)
+    with fifo.open("rb", buffering=0) as reader:
+        # The capture has begun when packets come.
+        while not select.select([reader], [], [], 0.1)[0]:
+            assert program.poll() is None
+            transfer(0.1, port)
+        if end == "the reader leaves":
+            reader.close()
+        else:
+            transfer(3, port)
+            program.terminate()
+        began = time.monotonic()
+        assert program.wait(60) == 0
+        assert time.monotonic() - began < 1.5

@@ -102,7 +102,7 @@ def test_what_has_no_counterpart_is_an_error(elements, reason):
 
 
 def test_flows_of_several_hosts_meet_in_one_queue():
-    path = KernelPath(load(SCENARIOS.parent.parent / "scenarios/shared_two_cubic.toml"), "link0")
+    path = KernelPath(load(SCENARIOS.parents[2] / "scenarios/shared_two_cubic.toml"), "link0")
     path.plan()
     flows = path.scenario.raw["flows"]
     assert len({path._across((flow["path"][-1], "forward")) for flow in flows}) == 1

@@ -56,18 +56,21 @@ impl Comments {
     /// Writes the frames of these inputs in the order of time, to a file or to a pipe.
     pub fn write(&self, inputs: &[PathBuf], output: &Path) -> io::Result<Written> {
         if output.as_os_str() == STDIN {
-            self.write_to(inputs, io::stdout().lock())
-        } else {
-            self.write_to(
-                inputs,
-                File::options().write(true).create(true).truncate(true).open(output)?,
-            )
+            return self.write_to(inputs, io::stdout().lock(), true);
         }
+        let file = File::options().write(true).create(true).truncate(true).open(output)?;
+        let piped = !file.metadata()?.is_file();
+        self.write_to(inputs, file, piped)
     }
 
-    fn write_to(&self, paths: &[PathBuf], output: impl Write) -> io::Result<Written> {
+    /// Whoever reads a pipe has every frame whole at once: half of one would hold the reader until
+    /// the next frame comes.
+    fn write_to(&self, paths: &[PathBuf], output: impl Write, piped: bool) -> io::Result<Written> {
         let mut writer = Writer::new(BufWriter::new(output))?;
         let mut inputs = Inputs::open(paths, Arc::new(Shared::new(None)));
+        if piped {
+            writer.out.flush()?;
+        }
         let mut decoder = Decoder::new();
         let mut written = Written::default();
         loop {
@@ -80,13 +83,15 @@ impl Comments {
                 let comment = self.take(&mut decoder, written.frames, record);
                 written.comments += u64::from(comment.is_some());
                 failed = writer.frame(record, comment.as_deref()).err();
+                if piped && failed.is_none() {
+                    failed = writer.out.flush().err();
+                }
             });
             if let Some(error) = failed {
                 return Err(error);
             }
-            // A reader of a pipe sees what is there before the next frame comes.
-            writer.out.flush()?;
             if !more {
+                writer.out.flush()?;
                 written.damage = inputs.errors;
                 return Ok(written);
             }

@@ -132,26 +132,29 @@ impl Receiver {
 
     /// A segment with sequence space arrived: `payload` bytes at `start`, perhaps a FIN after them.
     pub fn on_data(&mut self, now: Nanos, start: u64, payload: u64, fin: bool) {
-        let end = start + payload;
-        if fin && end <= self.edge {
-            self.fin_at.get_or_insert(end);
+        let payload_end = start + payload;
+        let takes_fin = fin && payload_end <= self.edge;
+        if takes_fin {
+            self.fin_at.get_or_insert(payload_end);
         }
+        // The FIN takes a position as a byte does, in the window and in SACK blocks (RFC 9293
+        // section 3.4).
+        let end = payload_end.min(self.edge) + u64::from(takes_fin);
         let segment = payload.min(self.mss);
         self.acks.largest_segment = self.acks.largest_segment.max(segment);
-        let (accepted_start, accepted_end) = (start.max(self.nxt), end.min(self.edge));
+        let accepted_start = start.max(self.nxt);
         if payload > 0 && start < self.nxt {
-            self.sack.duplicate = Some((start, end.min(self.nxt)));
+            self.sack.duplicate = Some((start, payload_end.min(self.nxt)));
         }
-        if accepted_start > self.nxt && accepted_start < accepted_end {
-            self.hold(accepted_start, accepted_end);
-        } else if accepted_start < accepted_end {
-            self.take_in_order(now, accepted_end);
+        if accepted_start > self.nxt && accepted_start < end {
+            self.hold(accepted_start, end);
+        } else if accepted_start < end {
+            self.take_in_order(now, end);
         } else {
             // Nothing of it is new, or nothing of it fits: RFC 9293 section 3.10.7.4, "an
             // acknowledgment should be sent in reply".
             self.acknowledge_now();
         }
-        self.take_fin();
     }
 
     /// RFC 5681 section 4.2: "a TCP receiver SHOULD send an immediate duplicate ACK when an
@@ -177,22 +180,16 @@ impl Receiver {
             self.nxt = held_end;
         }
         self.out_of_order.remove_below(self.nxt);
-        let bytes = self.nxt - before;
+        let has_fin = self.fin_at.is_some_and(|fin_at| (before..self.nxt).contains(&fin_at));
+        let bytes = self.nxt - before - u64::from(has_fin);
         self.unread += bytes;
         self.acks.unacknowledged += bytes;
         self.tune.on_data(now, self.nxt, self.edge);
-        if filled_gap || self.acks.is_enough() {
+        if filled_gap || has_fin || self.acks.is_enough() {
             self.acknowledge_now();
         } else if self.acks.deadline == Nanos::MAX {
             let timeout = self.acks.delayed.map_or(Nanos(0), |delayed| delayed.timeout);
             self.acks.deadline = now + timeout;
-        }
-    }
-
-    fn take_fin(&mut self) {
-        if self.fin_at == Some(self.nxt) {
-            self.nxt += 1;
-            self.acknowledge_now();
         }
     }
 

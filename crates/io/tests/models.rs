@@ -119,10 +119,12 @@ fn loss_based_controllers_under_random_loss() {
     // Enough time for some hundred losses, so that a run is within 5 % of its mean.
     for (loss, duration_s, most) in [(1e-3, 600, 12.0), (1e-2, 200, 30.0), (5e-2, 200, 40.0)] {
         let case = Case { name: "loss", loss, duration_s, ..BULK };
-        // An ACK for two segments: `reno` counts acknowledgements, `newreno` bytes.
-        for (name, tcp, packets_per_ack) in
-            [("reno", "controller = \"reno\"", 2.0), ("newreno", "controller = \"newreno\"", 1.0)]
-        {
+        // An ACK for two segments: whoever counts ACKs grows half as fast, b = 2 in the formulas.
+        for (name, tcp, packets_per_ack) in [
+            ("reno", "controller = \"reno\"", 1.0),
+            ("reno_per_ack", "controller = \"reno_per_ack\"", 2.0),
+            ("newreno", "controller = \"newreno\"", 1.0),
+        ] {
             let simulated = run(&Case { tcp, ..case }).0;
             let pftk = Pftk { rtt_ns: RTT_NS, loss, packets_per_ack, ..Default::default() };
             let rate = pftk.rate_bps().unwrap();

@@ -139,7 +139,7 @@ fn cubic_follows_its_response_function() {
         let (model, friendly) = (cubic(p), mathis(Loss::Periodic(p)));
         let larger = model.max(friendly);
         let segments = (20.0 / p).max(20_000.0) as u64;
-        let config = config("cubic", Variant::Sack, larger);
+        let config = config("cubic_rfc9438", Variant::Sack, larger);
         let measured = window_under_loss(&config, Loss::Periodic(p), segments);
         writeln!(
             table,
@@ -160,9 +160,9 @@ fn equal_flows_share_equally() {
     let mut table = String::from(
         "Two equal flows on 20 Mbit/s with 40 ms round trip and a queue of one bandwidth-delay\n\
          product, the second 5 s later; shares of the link in percent from 60 to 180 s.\n\n\
-         controller  recovery   first  second   Jain  drops\n",
+         controller     recovery   first  second   Jain  drops\n",
     );
-    for controller in CONTROLLERS {
+    for controller in CONTROLLERS.iter().filter(|it| it.name != "fixed") {
         // BBR without SACK is not meant to work well: draft-ietf-ccwg-bbr-06 section 4.1.3.5.1.
         let without_sack = !controller.name.starts_with("bbr");
         let variants = [(Variant::NewReno, without_sack), (Variant::Rack, true)];
@@ -171,11 +171,12 @@ fn equal_flows_share_equally() {
             let jain = (first + second).powi(2) / (2.0 * (first * first + second * second));
             writeln!(
                 table,
-                "{:10}  {:8} {first:7.1} {second:7.1} {jain:6.3} {drops:6}",
+                "{:13}  {:8} {first:7.1} {second:7.1} {jain:6.3} {drops:6}",
                 controller.name,
                 recovery.name()
             )
             .unwrap();
+            println!("{} {}: {first} {second} {drops}", controller.name, recovery.name());
             assert!(jain > 0.85, "{} {}: {first} {second}", controller.name, recovery.name());
             assert!(first + second > 85.0, "{}: {first} {second}", controller.name);
         }

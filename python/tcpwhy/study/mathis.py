@@ -21,7 +21,7 @@ from tcpwhy.study.transfers import Journal, Point
 LOSSES = (0.001, 0.002, 0.004, 0.007, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1)
 QUICK_LOSSES = (0.004, 0.02)
 CONTROLLERS = ("reno", "reno_per_ack", "cubic", "bbr")
-"""Reno counts acknowledged bytes, as Linux does (RFC 3465). Counted per acknowledgement, as kernels
+"""Reno counts what was delivered, as Linux does. Counted per acknowledgement, as kernels
 of the article's time did, the window grows half as fast with delayed acknowledgements."""
 PLACES = ("kernel", "simulator")
 RTT_S = 0.1
@@ -34,7 +34,7 @@ FIT_LOSS_MAX = 0.02
 STAGGER_S = 0.05
 ATTEMPTS = 5
 
-_IN_SCENARIOS = {"bbr": "bbr1", "reno": "newreno", "reno_per_ack": "reno"}
+_IN_SCENARIOS = {"bbr": "bbr1"}
 
 
 @dataclass(frozen=True)

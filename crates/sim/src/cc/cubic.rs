@@ -1,4 +1,4 @@
-//! CUBIC (RFC 9438), with HyStart++ (RFC 9406) in slow start as section 4.10 recommends.
+//! CUBIC by its RFC (RFC 9438), with HyStart++ (RFC 9406) in slow start as section 4.10 recommends.
 //!
 //! Read RFC 9438 section 4 first. Windows are in bytes where the RFC counts segments, times in
 //! nanoseconds; all of it in integers, so that every machine computes the same window.
@@ -9,9 +9,9 @@ use super::{Ack, Controller, Path, Registration, Settings};
 use tcpwhy_core::units::Nanos;
 
 /// The registry's line.
-pub const CUBIC: Registration = Registration {
-    name: "cubic",
-    summary: "window a cubic function of time since the last congestion event; HyStart++",
+pub const CUBIC_RFC9438: Registration = Registration {
+    name: "cubic_rfc9438",
+    summary: "CUBIC by its RFC: window a cubic function of time since the last congestion event; HyStart++",
     source: "RFC 9438, RFC 9406",
     new: |settings| Box::new(Cubic::new(settings)),
 };
@@ -244,7 +244,7 @@ impl Controller for Cubic {
 }
 
 /// RFC 9438 section 4.2, figure 1: "W_cubic(t) = C*(t-K)^3 + W_max", in bytes.
-fn w_cubic(t: Nanos, k: Nanos, w_max: u64, mss: u64) -> u64 {
+pub(super) fn w_cubic(t: Nanos, k: Nanos, w_max: u64, mss: u64) -> u64 {
     // In microseconds, as the cube of nanoseconds would leave no room for long epochs.
     let dt = i128::from((t - k).0 / 1_000);
     let delta = dt.pow(3) * i128::from(mss * C_TENTHS) / (10 * CUBIC_MICROSECONDS);
@@ -252,7 +252,7 @@ fn w_cubic(t: Nanos, k: Nanos, w_max: u64, mss: u64) -> u64 {
 }
 
 /// RFC 9438 section 4.2, figure 2: "K = cubic_root((W_max - cwnd_epoch) / C)".
-fn k(w_max: u64, cwnd_epoch: u64, mss: u64) -> Nanos {
+pub(super) fn k(w_max: u64, cwnd_epoch: u64, mss: u64) -> Nanos {
     let gap = u128::from(w_max.saturating_sub(cwnd_epoch));
     let cube = gap * 10 * CUBIC_MICROSECONDS as u128 / u128::from(mss * C_TENTHS);
     Nanos::from_micros(icbrt(cube) as i64)

@@ -7,8 +7,11 @@
 mod bbr1;
 mod bbr3;
 mod cubic;
+mod cubic_linux;
 pub mod delivery_rate;
+mod fixed;
 mod hystart;
+mod hystart_linux;
 mod max_filter;
 mod reno;
 mod round;
@@ -78,6 +81,11 @@ pub trait Controller: Debug + Send {
 
     /// Whether what is sent now cannot measure the path's rate, as in BBR's ProbeRTT.
     fn limits_samples(&self) -> bool {
+        false
+    }
+
+    /// Whether nothing changes cwnd.
+    fn is_fixed(&self) -> bool {
         false
     }
 
@@ -184,8 +192,16 @@ pub struct Registration {
 }
 
 /// Every controller there is.
-pub const CONTROLLERS: &[Registration] =
-    &[reno::RENO, reno::NEWRENO, cubic::CUBIC, bbr1::BBR1, bbr3::BBR3];
+pub const CONTROLLERS: &[Registration] = &[
+    reno::RENO,
+    reno::RENO_PER_ACK,
+    reno::NEWRENO,
+    cubic_linux::CUBIC,
+    cubic::CUBIC_RFC9438,
+    bbr1::BBR1,
+    bbr3::BBR3,
+    fixed::FIXED,
+];
 
 /// The controller of this name.
 pub fn find(name: &str) -> Option<&'static Registration> {

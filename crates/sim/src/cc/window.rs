@@ -47,6 +47,25 @@ impl Window {
         self.cwnd = self.ssthresh;
     }
 
+    /// A congestion event as Linux counts it: a part of cwnd in whole segments, at least two
+    /// (`tcp_reno_ssthresh`, `cubictcp_recalc_ssthresh`), not of FlightSize. RFC 9438 section 4.6
+    /// allows both.
+    pub fn reduce_cwnd(&mut self, path: &Path, numerator: u64, denominator: u64) {
+        self.remember();
+        let segments = self.cwnd / path.mss * numerator / denominator;
+        self.ssthresh = segments.max(2) * path.mss;
+        self.cwnd = self.ssthresh;
+    }
+
+    /// A retransmission timeout as Linux answers it (`tcp_enter_loss`): no second reduction within a
+    /// recovery, and one segment beyond what RACK does not deem lost.
+    pub fn time_out_cwnd(&mut self, path: &Path, is_first: bool, numerator: u64, denominator: u64) {
+        if is_first && !path.in_recovery {
+            self.reduce_cwnd(path, numerator, denominator);
+        }
+        self.cwnd = path.pipe / path.mss * path.mss + path.mss;
+    }
+
     /// As [`Window::reduce`] for a congestion mark: cwnd may fall to one segment (RFC 9438 section
     /// 4.6: "reduction on ECE, cwnd is at least 1 MSS").
     pub fn reduce_for_mark(&mut self, path: &Path, numerator: u64, denominator: u64) {
@@ -69,6 +88,15 @@ impl Window {
     /// RFC 5681 section 4.1, restarting after an idle time longer than the timeout.
     pub fn restart(&mut self) {
         self.cwnd = self.cwnd.min(self.initial_window);
+    }
+
+    /// `tcp_slow_start`: cwnd grows by what was delivered, up to ssthresh. Returns what is left of
+    /// it for congestion avoidance.
+    pub fn grow_to_ssthresh(&mut self, delivered: u64) -> u64 {
+        let grown = (self.cwnd + delivered).min(self.ssthresh);
+        let left = delivered - (grown - self.cwnd);
+        self.cwnd = grown;
+        left
     }
 
     /// Takes the last reduction back. Returns whether there was one.

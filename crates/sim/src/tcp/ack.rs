@@ -23,6 +23,8 @@ pub struct Acknowledgement {
     pub ece: bool,
     /// Time since the echoed timestamp was sent, in the resolution of the timestamps clock.
     pub timestamp_rtt: Option<Nanos>,
+    /// When the echoed timestamp was sent: the start of its tick.
+    pub echoed_at: Option<Nanos>,
 }
 
 /// What one acknowledgement delivered.
@@ -72,6 +74,7 @@ impl Sender {
         };
         self.measure(now, ack, &delivery);
         self.process_dsack(now, ack, &delivery);
+        self.detect_late_segment(now, ack, &delivery);
         let phase = self.recovery.phase;
         let lost = self.detect_losses(now, &delivery);
         self.advance_recovery(now, &delivery, lost);
@@ -195,8 +198,26 @@ impl Sender {
                 self.recovery.rack.on_dsack(self.board.una, self.board.nxt);
             }
             if self.recovery.undo.on_dsack(start) {
+                // Nothing that was sent again had been lost.
+                self.recovery.rack.reordering_seen |= !self.recovery.undo.is_of_timeout();
                 self.undo_reduction(now);
             }
+        }
+    }
+
+    /// Eifel detection (RFC 3522; Linux's `tcp_packet_delayed`): what moved SND.UNA was sent before
+    /// anything was sent again, so that it was late, not lost. Reordering is known from then on, and
+    /// the reduction is taken back once no retransmission is under way.
+    fn detect_late_segment(&mut self, now: Nanos, ack: &Acknowledgement, delivery: &Delivery) {
+        let phase = self.recovery.phase;
+        if !delivery.advanced || phase == Phase::Open || !self.recovery.undo.is_late(ack.echoed_at)
+        {
+            return;
+        }
+        self.recovery.rack.reordering_seen |= phase == Phase::Recovery;
+        let is_complete = self.board.una >= self.recovery.recover;
+        if phase == Phase::Loss || is_complete || self.board.again_bytes() == 0 {
+            self.undo_reduction(now);
         }
     }
 

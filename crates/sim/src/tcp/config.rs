@@ -247,12 +247,12 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The TCP of the adaptivity study: byte-counting Reno of the given variant, initial window 2,
+    /// The TCP of the adaptivity study: Reno of the given variant that counts acknowledgements, initial window 2,
     /// every segment acknowledged at once, no options but MSS, minimum RTO 1 s, maximum 60 s, a
     /// receive window that never binds. SACK is offered when the variant needs it.
     pub fn classic(recovery: Variant, mss: u16) -> Config {
         Config {
-            controller: cc::find("reno").expect("reno is registered"),
+            controller: cc::find("reno_per_ack").expect("reno_per_ack is registered"),
             recovery,
             mss,
             initial_window_segs: 2,

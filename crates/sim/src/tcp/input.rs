@@ -89,15 +89,15 @@ impl Connection {
         }
         let shift = self.settled.window_shifts.map_or(0, |(peer, _)| peer);
         let echoed = header.timestamps.filter(|_| self.timestamps.is_enabled);
+        let echoed = echoed.filter(|&(_, tsecr)| tsecr != 0);
         let acknowledgement = Acknowledgement {
             ack,
             window: u64::from(header.window_raw) << shift,
             seq,
             has_data: header.payload_bytes > 0 || header.flags & flags::FIN != 0,
             ece: header.flags & flags::ECE != 0,
-            timestamp_rtt: echoed
-                .filter(|&(_, tsecr)| tsecr != 0)
-                .map(|(_, tsecr)| self.timestamps.rtt(now, tsecr)),
+            timestamp_rtt: echoed.map(|(_, tsecr)| self.timestamps.rtt(now, tsecr)),
+            echoed_at: echoed.map(|(_, tsecr)| self.timestamps.sent_at(now, tsecr)),
         };
         self.sender.on_ack(now, &acknowledgement, &header.sack, self.iss);
         self.process_ack_of_fin(now);

@@ -267,12 +267,16 @@ impl Sender {
         self.recovery.force_retransmit = false;
         self.counts.retransmitted_segments += 1;
         if departure.kind != Kind::Tlp {
-            self.recovery.undo.on_retransmission(departure.start);
+            self.recovery.undo.on_retransmission(now, departure.start);
         }
-        if self.recovery.phase == Phase::Recovery && self.recovery.variant.is_selective() {
-            // RFC 6675 section 6: "a more careful variant that re-arms the RTO timer on each
-            // retransmission that is sent during recovery". Linux counts from the last time that
-            // the oldest segment left.
+        let is_oldest = departure.start <= self.board.una;
+        if is_oldest
+            && self.recovery.phase == Phase::Recovery
+            && self.recovery.variant.is_selective()
+        {
+            // RFC 6675 section 6 allows to restart the timer with every retransmission. Linux does so
+            // with that of the oldest segment only (`tcp_xmit_retransmit_queue`): otherwise a flight
+            // of retransmissions puts off the timeout that a lost one of them needs.
             self.timers.retransmission = now + self.rto.timeout();
         }
     }

@@ -234,7 +234,8 @@ impl Sender {
 
     /// Whether the clamp, not the controller, sets the window.
     pub fn is_clamped(&self) -> bool {
-        self.config.cwnd_clamp_bytes.is_some_and(|clamp| self.cc.cwnd() >= clamp)
+        let is_clamped = self.config.cwnd_clamp_bytes.is_some_and(|clamp| self.cc.cwnd() >= clamp);
+        is_clamped || self.cc.is_fixed()
     }
 
     /// The connection as the controller sees it.

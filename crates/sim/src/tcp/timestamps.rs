@@ -50,6 +50,12 @@ impl Timestamps {
         Nanos::from_millis(i64::from(ticks.max(1)))
     }
 
+    /// When `tsecr` was sent: the start of its tick.
+    pub fn sent_at(&self, now: Nanos, tsecr: u32) -> Nanos {
+        let ticks = self.clock(now).wrapping_sub(tsecr);
+        now - Nanos(now.0.rem_euclid(Nanos::MILLISECOND.0)) - Nanos::from_millis(i64::from(ticks))
+    }
+
     fn clock(&self, now: Nanos) -> u32 {
         ((now.0 / Nanos::MILLISECOND.0) as u32).wrapping_add(self.offset)
     }

@@ -39,7 +39,7 @@ impl Hosts {
             }
         }
         hosts.options(draw);
-        hosts.sender(draw);
+        hosts.sender(draw, path);
         hosts.windows(draw, path);
         hosts
     }
@@ -67,8 +67,9 @@ impl Hosts {
     }
 
     /// How the sender finds losses and grows.
-    fn sender(&mut self, draw: &mut Draw) {
-        let controller = controller(draw);
+    fn sender(&mut self, draw: &mut Draw, path: &Path) {
+        let is_fixed = draw.chance(0.02);
+        let controller = if is_fixed { "fixed" } else { controller(draw) };
         self.tcp.push(format!("controller = \"{controller}\""));
         let recovery = draw.pick(&[
             (0.78, "rack"),
@@ -84,7 +85,12 @@ impl Hosts {
             let bytes = count(draw.log(20_000.0, 400_000.0));
             self.tcp.push(format!("initial_ssthresh_bytes = {bytes}"));
         }
-        if draw.chance(0.1) {
+        if is_fixed {
+            let mss = self.packet_bytes - 54.0;
+            let segments = (path.bdp_bytes() * draw.log(0.08, 3.0) / mss).clamp(2.0, 10_000.0);
+            self.window_bytes = self.window_bytes.min(segments * mss);
+            self.tcp.push(format!("initial_window_segs = {}", count(segments)));
+        } else if draw.chance(0.1) {
             let segments = draw.pick(&[(1.0, 2), (1.0, 4), (1.0, 32)]);
             self.tcp.push(format!("initial_window_segs = {segments}"));
         }
@@ -141,7 +147,15 @@ impl Hosts {
 
 /// Any controller, the widespread ones more often.
 pub(super) fn controller(draw: &mut Draw) -> &'static str {
-    draw.pick(&[(0.46, "cubic"), (0.16, "bbr1"), (0.12, "bbr3"), (0.14, "reno"), (0.12, "newreno")])
+    draw.pick(&[
+        (0.46, "cubic"),
+        (0.04, "cubic_rfc9438"),
+        (0.16, "bbr1"),
+        (0.12, "bbr3"),
+        (0.16, "reno"),
+        (0.03, "newreno"),
+        (0.03, "reno_per_ack"),
+    ])
 }
 
 /// What 16 bits hold.

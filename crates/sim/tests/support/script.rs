@@ -8,6 +8,7 @@
 //! +0   write 3000                                the application writes, reads, closes
 //! +0   > . 1:3001(1000*3) ack 1                  three segments of 1000 bytes leave now
 //! +.1  < . 1:1(0) ack 1001 <sack 2001:3001>      a segment of the peer arrives 0.1 s later
+//! +.1  < . 1:1(0) ack 2001 echo 20              echoes a timestamp 20 ms before our last one
 //! +0   assert cwnd=11 ssthresh=inf limit=application
 //! ```
 //!
@@ -279,7 +280,8 @@ impl Script {
         };
         if self.peer.timestamps {
             let clock = (self.now.0 / 1_000_000) as u32 + 1 - wanted.older_ms;
-            header.timestamps = Some((clock, self.peer.last_tsval));
+            let echo = self.peer.last_tsval.wrapping_sub(wanted.echo_older_ms);
+            header.timestamps = Some((clock, echo));
         }
         if is_syn {
             header.mss = Some(self.peer.mss);
@@ -321,6 +323,7 @@ struct Wanted {
     sack_permitted: bool,
     timestamps: bool,
     older_ms: u32,
+    echo_older_ms: u32,
     ecn: Option<Ecn>,
     kind: Option<String>,
 }
@@ -348,6 +351,7 @@ impl Wanted {
                 "win" => wanted.window = Some(number(value()?)?),
                 "kind" => wanted.kind = Some(value()?.to_string()),
                 "older" => wanted.older_ms = number(value()?)? as u32,
+                "echo" => wanted.echo_older_ms = number(value()?)? as u32,
                 "ect" => wanted.ecn = Some(Ecn::Ect0),
                 "noect" => wanted.ecn = Some(Ecn::NotEct),
                 "ce" => wanted.ecn = Some(Ecn::Ce),

@@ -44,7 +44,7 @@ impl Sender {
         self.counts.fast_retransmits += 1;
         self.recovery.force_retransmit = true;
         self.recovery.tlp.reset();
-        self.recovery.undo.begin(self.board.una);
+        self.recovery.undo.begin(self.board.una, false);
         self.note_reduction();
         let mut path = self.path(now);
         // RFC 5681 section 3.2 step 2: what limited transmit sent "MUST NOT be included in this
@@ -86,8 +86,11 @@ impl Sender {
         let is_complete = self.board.una >= self.recovery.recover;
         match self.recovery.variant {
             // The first acknowledgement that advances ends it.
-            Variant::Reno if delivery.advanced => self.exit_recovery(now),
-            _ if is_complete => self.exit_recovery(now),
+            Variant::Reno if delivery.advanced => {
+                self.recovery.undo.on_repaired();
+                self.exit_recovery(now);
+            }
+            _ if is_complete => self.complete_recovery(now, delivery),
             Variant::NewReno if delivery.advanced => self.partial_ack(now, delivery),
             Variant::Reno | Variant::NewReno if delivery.is_duplicate => {
                 // RFC 5681 section 3.2 step 4: "cwnd MUST be incremented by SMSS."
@@ -107,6 +110,22 @@ impl Sender {
         }
         self.mark_head_lost(now);
         self.recovery.force_retransmit = true;
+    }
+
+    /// What was outstanding at the loss is acknowledged. Where later losses are known the next recovery
+    /// begins at once (`tcp_fastretrans_alert`): a loss beyond the recovery point is a congestion event
+    /// of its own (RFC 6675 section 5.1). A controller that governs recovery does not see it end.
+    fn complete_recovery(&mut self, now: Nanos, delivery: &Delivery) {
+        if !self.recovery.variant.is_selective() || !self.board.has_lost() {
+            self.recovery.undo.on_repaired();
+            return self.exit_recovery(now);
+        }
+        if self.recovery.phase == Phase::Recovery && self.cc.governs_recovery() {
+            self.recovery.recover = self.board.nxt;
+            return;
+        }
+        self.exit_recovery(now);
+        self.enter_recovery(now, delivery);
     }
 
     fn exit_recovery(&mut self, now: Nanos) {
@@ -130,7 +149,7 @@ impl Sender {
             FrtoVerdict::SendNew | FrtoVerdict::Conventional => {}
         }
         if is_complete {
-            self.exit_recovery(now);
+            self.complete_recovery(now, delivery);
         }
     }
 

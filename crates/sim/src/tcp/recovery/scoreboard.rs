@@ -103,6 +103,16 @@ impl Scoreboard {
         self.lost_bytes - self.again_bytes
     }
 
+    /// Bytes that were deemed lost and are under way again.
+    pub fn again_bytes(&self) -> u64 {
+        self.again_bytes
+    }
+
+    /// Whether anything outstanding is deemed lost, sent again or not.
+    pub fn has_lost(&self) -> bool {
+        self.lost_bytes > 0
+    }
+
     /// The newest segment outstanding.
     pub fn last(&self) -> Option<&Sent> {
         self.segments.back()

@@ -26,6 +26,10 @@ impl Sender {
         path.flight_size = path.flight_size.saturating_sub(arrived);
         if is_ns3 && self.recovery.phase == Phase::Loss {
             path.flight_size = self.board.pipe();
+        } else if self.recovery.variant.is_selective() {
+            // Nor is what was selectively acknowledged: with a hole at the head it may be more than
+            // cwnd, and half of it would raise ssthresh.
+            path.flight_size -= self.board.sacked_bytes().min(path.flight_size);
         }
         self.mark_lost_at_timeout(now);
         path.pipe = self.board.pipe();
@@ -42,7 +46,7 @@ impl Sender {
         if self.config.frto {
             recovery.frto.begin(was_open);
         }
-        recovery.undo.begin(self.board.una);
+        recovery.undo.begin(self.board.una, true);
         self.note_reduction();
         path.in_loss = true;
         self.cc.on_rto(&path, is_first);

@@ -1,11 +1,18 @@
 //! Was the reduction needed? Retransmissions that arrive in duplicate say no (RFC 2883, RFC 3708),
-//! and so do acknowledgements after a timeout for what was not sent again (F-RTO, RFC 5682).
+//! and so do acknowledgements after a timeout for what was not sent again (F-RTO, RFC 5682). With timestamps the first
+//! acknowledgement says it (RFC 3522).
+
+use tcpwhy_core::units::Nanos;
 
 /// Counts the retransmissions of one episode against their duplicates.
 #[derive(Debug, Default)]
 pub struct Undo {
     /// First position outstanding when the episode began; `None` when there is nothing to undo.
     marker: Option<u64>,
+    /// The episode began with a timeout.
+    is_of_timeout: bool,
+    /// When the first retransmission of the episode left.
+    first_at: Option<Nanos>,
     /// Retransmissions not yet reported as duplicates: their positions, in the order of sending.
     unreported: Vec<u64>,
     /// Whether anything was sent again.
@@ -13,9 +20,28 @@ pub struct Undo {
 }
 
 impl Undo {
-    /// A reduction was made with `una` as the first outstanding position.
-    pub fn begin(&mut self, una: u64) {
-        *self = Undo { marker: Some(una), ..Undo::default() };
+    /// A reduction was made with `una` as the first outstanding position. Retransmissions of an
+    /// episode that it follows without a break may still arrive.
+    pub fn begin(&mut self, una: u64, is_of_timeout: bool) {
+        let first_at = self.first_at;
+        *self = Undo { marker: Some(una), is_of_timeout, first_at, ..Undo::default() };
+    }
+
+    /// Everything is repaired: only duplicates can still show that it was not needed.
+    pub fn on_repaired(&mut self) {
+        self.first_at = None;
+    }
+
+    /// Whether the episode began with a timeout.
+    pub fn is_of_timeout(&self) -> bool {
+        self.is_of_timeout
+    }
+
+    /// Whether what was sent at `echoed_at`, the start of a tick of the timestamps clock, left before
+    /// the first retransmission (RFC 3522 section 3.2 step 5).
+    pub fn is_late(&self, echoed_at: Option<Nanos>) -> bool {
+        let tick = |time: Nanos| time.0.div_euclid(Nanos::MILLISECOND.0);
+        echoed_at.zip(self.first_at).is_some_and(|(echoed, first)| tick(echoed) < tick(first))
     }
 
     /// Nothing can be undone any more.
@@ -24,8 +50,9 @@ impl Undo {
     }
 
     /// The segment at `start` was sent again.
-    pub fn on_retransmission(&mut self, start: u64) {
+    pub fn on_retransmission(&mut self, now: Nanos, start: u64) {
         if self.marker.is_some() {
+            self.first_at.get_or_insert(now);
             self.has_retransmitted = true;
             self.unreported.push(start);
         }
@@ -125,9 +152,9 @@ mod tests {
     fn only_duplicates_of_what_was_sent_again_take_a_reduction_back() {
         let mut undo = Undo::default();
         assert!(!undo.on_dsack(5_000), "nothing was sent again yet");
-        undo.begin(10_000);
-        undo.on_retransmission(10_000);
-        undo.on_retransmission(12_000);
+        undo.begin(10_000, false);
+        undo.on_retransmission(Nanos(0), 10_000);
+        undo.on_retransmission(Nanos(0), 12_000);
         // The network duplicated a segment that was sent once.
         assert!(!undo.on_dsack(11_000));
         assert!(!undo.on_dsack(12_000));

@@ -190,7 +190,9 @@ export class Page {
   /** Say what is looked at, and rebuild what depends on it. */
   refresh() {
     document.title = `${this.trace.label} · tcpwhy graph`;
-    byId("title").textContent = this.shown.map((trace) => trace.label).join(" beside ");
+    const title = this.shown.map((trace) => trace.label).join(" beside ");
+    byId("title").textContent = title;
+    byId("graph").setAttribute("aria-label", title);
     byId("summary").textContent = this.trace.summary;
     byId("evidence").textContent = this.trace.evidence ?? "";
     byId("remedy").textContent = this.trace.remedy ? `What to do: ${this.trace.remedy}` : "";

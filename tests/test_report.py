@@ -10,7 +10,7 @@ import pytest
 from browser import CONTRAST, chromium, opened
 
 from tcpwhy._core import Rows
-from tcpwhy.report import charts, distributions, facts
+from tcpwhy.report import charts, distributions, facts, sections
 from tcpwhy.report.contents import gather
 from tcpwhy.report.markdown import escaped
 from tcpwhy.report.markup import Html, tag
@@ -82,6 +82,31 @@ def test_who_gains_most_time_comes_first_and_who_gains_nothing_not_at_all(source
     assert found[0].saved_ns == pytest.approx(2 * SECOND)
     assert found[1].saved_ns == pytest.approx(SECOND / 2)
     assert found[2].saved_ns is None
+
+
+def test_what_changes_would_save_is_added_up_by_cause(source_of, contents):
+    def limited(n, rate, headroom, cause):
+        word = cause.partition("/")[0]
+        known = {"limitation": word, "cause": cause, "remedy": "change it", "payload_bytes": 1000}
+        return direction(n, throughput_bps=rate, goodput_bps=rate, headroom_bps=headroom, **known)
+
+    buffer, slow = "receiver_window/buffer", "receiver_window/slow_reader"
+    flows = [
+        limited(1, 8000.0, 16000.0, buffer),
+        limited(2, 8000.0, 32000.0, buffer),
+        limited(3, 8000.0, None, buffer),
+        limited(4, 8000.0, None, slow),
+        limited(5, 8000.0, 80000.0, "application/idle"),
+    ]
+    found = facts.savings(source_of(flows))
+    assert found["receiver_window", buffer] == (pytest.approx(1.25 * SECOND), 2, 1)
+    assert found["receiver_window", slow] == (0, 0, 1)
+    assert len(found) == 2
+    share = facts.Share("receiver_window", slow, 1, 1, 1)
+    made = contents._replace(savings=found)
+    assert sections.saving(made, share) == "not known"
+    assert sections.saving(made, share._replace(cause=buffer)) == "1.25 s; 1 not known"
+    assert sections.saving(made, share._replace(cause=None)) == "–"
 
 
 def test_a_host_counts_each_connection_once(source_of):
@@ -203,7 +228,7 @@ def test_targets_that_cannot_be_are_refused_before_anything_is_read(tcpwhy, tmp_
 
 def test_the_biggest_flows_have_their_graph(contents):
     ids = [flow.facts.halves[0].flow_id for flow in contents.flows]
-    assert list(contents.pictures) == ids[:6]
+    assert list(contents.pictures) == ids
     text = page(contents)
     assert text.count('src="data:image/svg+xml;base64,') == len(contents.pictures)
     with open_source("tests/data/slow_reader.pcap") as source:

@@ -30,11 +30,10 @@ from tcpwhy.cli._progress import progress_of
 @click.option(
     "--graphs",
     type=click.IntRange(min=0),
-    default=6,
-    show_default=True,
-    help="How many of them have a time-sequence graph; a capture is read again for each.",
+    help="How many of them have a time-sequence graph; a capture is read again for each.  [default:"
+    " all of a small capture, 6 of one beyond 160 MB]",
 )
-def command(source: str, target: str, study: bool, flows: int, graphs: int) -> int:
+def command(source: str, target: str, study: bool, flows: int, graphs: int | None) -> int:
     """Write a report: what was seen, what limited it, what to change.
 
     The page is one file that loads nothing from anywhere: what could not be judged and why, where

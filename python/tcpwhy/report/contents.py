@@ -17,10 +17,6 @@ FLOWS = 30
 """Flows with a page of their own, unless told otherwise."""
 
 
-GRAPHS = 6
-"""Flows whose page has a time-sequence graph: a capture is read again for each."""
-
-
 class Figure(NamedTuple):
     """A chart with what it shows."""
 
@@ -40,6 +36,8 @@ class Contents(NamedTuple):
     span: facts.Span
     counters: dict[str, int]
     shares: list[facts.Share]
+    savings: dict[tuple[str, str | None], facts.Saving]
+    """What changes would save, by limitation and cause."""
     confidence: dict[str, int]
     reasons: list[facts.Reason]
     gains: list[facts.Gain]
@@ -56,7 +54,7 @@ class Contents(NamedTuple):
 
 
 def gather(
-    source: Source, *, flows: int = FLOWS, graphs: int = GRAPHS, study: bool = False
+    source: Source, *, flows: int = FLOWS, graphs: int | None = None, study: bool = False
 ) -> Contents:
     """Ask the tables everything that a report says."""
     counted = facts.counters(source)
@@ -71,6 +69,7 @@ def gather(
         span=facts.span(source),
         counters=counted,
         shares=facts.shares(source),
+        savings=facts.savings(source),
         confidence=facts.confidence(source),
         reasons=facts.reasons(source),
         gains=gains,

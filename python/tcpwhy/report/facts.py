@@ -36,6 +36,16 @@ class Share(NamedTuple):
     directions: int
 
 
+class Saving(NamedTuple):
+    """What changes would save of the transfers that a limitation held back as a whole."""
+
+    saved_ns: float
+    known: int
+    """Directions whose gain is predicted."""
+    unknown: int
+    """Those whose gain nobody can predict."""
+
+
 class Reason(NamedTuple):
     """Why there is no verdict."""
 
@@ -168,6 +178,20 @@ def gains(source: Source, most: int = LISTED) -> list[Gain]:
         ORDER BY coalesce(1 - goodput_bps / headroom_bps, 0) * span_ns DESC,
             unique_bytes::DOUBLE * span_ns DESC, flow_id LIMIT {most}"""
     return [Gain(*row) for row in source.connection.execute(query).fetchall()]
+
+
+def savings(source: Source) -> dict[tuple[str, str | None], Saving]:
+    """Add up the time that changes would save, by limitation and cause of whole directions."""
+    query = f"""SELECT limitation, cause,
+            coalesce(sum((1 - goodput_bps / headroom_bps) * payload_bytes * 8e9 / throughput_bps)
+                FILTER (headroom_bps > {LEAST_GAIN} * goodput_bps), 0),
+            count(*) FILTER (headroom_bps > {LEAST_GAIN} * goodput_bps),
+            count(*) FILTER (headroom_bps IS NULL)
+        FROM flows WHERE limitation <> 'application' AND remedy IS NOT NULL AND goodput_bps > 0
+            AND throughput_bps > 0
+        GROUP BY ALL"""
+    rows = source.connection.execute(query).fetchall()
+    return {(word, cause): Saving(*rest) for word, cause, *rest in rows}
 
 
 def talkers(source: Source, most: int = LISTED) -> list[Talker]:

@@ -1,6 +1,8 @@
 """The page of a connection: the argument for each direction, with its timeline."""
 
 from tcpwhy.explain.connection import Connection, Side
+from tcpwhy.explain.facts import Half
+from tcpwhy.overview import LEAST_GAIN
 from tcpwhy.report.contents import Contents
 from tcpwhy.report.markup import Html, joined, table, tag
 from tcpwhy.report.palette import known
@@ -41,7 +43,7 @@ def _flow(connection: Connection, picture: Picture | None) -> Html:
         confidence(limited.confidence),
         tag(
             "span",
-            f"{as_bytes(first.unique_bytes)} · {as_rate(first.goodput_bps)}",
+            f"{as_bytes(first.unique_bytes)} · {as_rate(first.goodput_bps)}{could_be(limited)}",
             class_="soft",
         ),
     )
@@ -64,12 +66,21 @@ def _flow(connection: Connection, picture: Picture | None) -> Html:
     )
 
 
+def could_be(half: Half) -> str:
+    """Say how fast it could be after a change; nothing where no change helps."""
+    if half.limitation in (None, "application") or not (half.goodput_bps and half.headroom_bps):
+        return ""
+    if half.headroom_bps <= LEAST_GAIN * half.goodput_bps:
+        return ""
+    return f" · could be {as_rate(half.headroom_bps)}"
+
+
 def graph(picture: Picture | None) -> Html | None:
     """Show the graph of a connection, or nothing where there is none."""
     if picture is None:
         return None
     # As an image, so that its style is its own and none of the page.
-    shown = tag("img", src=picture.address, alt=picture.told, loading="lazy")
+    shown = tag("img", src=picture.address, alt=picture.told)
     return tag("figure", shown, class_="graph")
 
 

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from tcpwhy.report.contents import Contents
-from tcpwhy.report.facts import Gain
+from tcpwhy.report.facts import Gain, Share
 from tcpwhy.report.palette import known
-from tcpwhy.report.sections import answer, by_limitation
+from tcpwhy.report.sections import answer, saving
 from tcpwhy.report.studypage import TABLE_I, trace_row
 from tcpwhy.study.internet import Study
 from tcpwhy.units import as_bytes, as_duration, as_rate, as_share
@@ -37,22 +37,28 @@ def _head(contents: Contents) -> Iterator[str]:
 
 def _shares(contents: Contents) -> Iterator[str]:
     yield "\n## Where the time and the bytes went\n"
-    rows = by_limitation(contents.shares)
+    rows = contents.shares
     time = sum(row.time_ns for row in rows) or 1
     size = sum(row.size_bytes for row in rows) or 1
     yield from table(
-        ("limited by", "time", "share", "bytes", "share"),
+        ("limited by", "time", "share", "bytes", "share", "changes would save"),
         (
             (
-                known(row.limitation).plain,
+                _named(row),
                 as_duration(row.time_ns),
                 as_share(row.time_ns / time),
                 as_bytes(row.size_bytes),
                 as_share(row.size_bytes / size),
+                saving(contents, row),
             )
             for row in rows
         ),
     )
+
+
+def _named(row: Share) -> str:
+    detail = (row.cause or "").partition("/")[2].replace("_", " ")
+    return f"{known(row.limitation).plain}, {detail}" if detail else known(row.limitation).plain
 
 
 def _gains(contents: Contents) -> Iterator[str]:

@@ -1,8 +1,10 @@
 """Time-sequence graphs beside the arguments: of a capture, or where a store kept segments."""
 
 import base64
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 
 from tcpwhy._core import TcpwhyError
@@ -31,13 +33,31 @@ class Picture(NamedTuple):
         return f"data:image/svg+xml;base64,{base64.b64encode(self.svg.encode()).decode()}"
 
 
-def pictures(source: Source, flows: Iterable[int], most: int) -> dict[int, Picture]:
+MOST_IN_ALL = 8_000_000
+"""Bytes of all pictures of a page."""
+
+FEWEST = 6
+"""Flows that have a picture however large a capture is."""
+
+READ_BYTES = 1_000_000_000
+"""Of a capture that are read for pictures, in all; each reads it again."""
+
+
+def affordable(source: Source) -> int:
+    """Say for how many flows a capture may be read again."""
+    if source.is_store or source.name == "-":
+        return sys.maxsize
+    return max(FEWEST, READ_BYTES // max(1, Path(source.name).stat().st_size))
+
+
+def pictures(source: Source, flows: Iterable[int], most: int | None) -> dict[int, Picture]:
     """Draw the first of these flows that can be drawn; each reads a capture again."""
     found: dict[int, Picture] = {}
     if source.name == "-":
         return found
+    most = affordable(source) if most is None else most
     for flow_id in flows:
-        if len(found) >= most:
+        if len(found) >= most or sum(len(done.svg) for done in found.values()) > MOST_IN_ALL:
             break
         if source.is_store and not has_segments(source, flow_id):
             continue

@@ -58,7 +58,7 @@ def all_of(contents: Contents, draw: Draw) -> list[Section]:
     over_time = [drawn for drawn in contents.figures if drawn.name == "over-time"]
     others = [drawn for drawn in contents.figures if drawn.name != "over-time"]
     found: list[tuple[str, str, Html | None]] = [
-        ("shares", "Where the time and the bytes went", shares(contents.shares)),
+        ("shares", "Where the time and the bytes went", shares(contents)),
         *((drawn.name, drawn.title, draw(drawn)) for drawn in over_time),
         ("gains", "What would gain most", gains(contents)),
         ("unknown", "What could not be judged", unknown(contents)),
@@ -86,8 +86,20 @@ def by_limitation(shares: Sequence[Share]) -> list[Share]:
     return sorted(found.values(), key=lambda share: -share.time_ns)
 
 
-def shares(rows: Sequence[Share]) -> Html:
-    """Show what each limitation took of the time and of the bytes."""
+def saving(contents: Contents, share: Share) -> str:
+    """Say what changes would save of the transfers that this limited, if that is known."""
+    found = contents.savings.get((share.limitation or "", share.cause))
+    if found is None or not (found.known or found.unknown):
+        return "–"
+    if not found.known:
+        return "not known"
+    more = f"; {found.unknown:,} not known" if found.unknown else ""
+    return f"{as_duration(found.saved_ns)}{more}"
+
+
+def shares(contents: Contents) -> Html:
+    """Show what each limitation took of the time and of the bytes, and what changes would save."""
+    rows = contents.shares
     times = by_limitation(rows)
     total_ns = sum(share.time_ns for share in rows) or 1
     total_bytes = sum(share.size_bytes for share in rows) or 1
@@ -105,12 +117,17 @@ def shares(rows: Sequence[Share]) -> Html:
             as_bytes(share.size_bytes),
             as_share(share.size_bytes / total_bytes),
             f"{share.directions:,}",
+            saving(contents, share),
         )
         for share in rows
     ]
-    heads = ("limited by", "time", "", "bytes", "", "directions")
-    listing = table(heads, lines, caption="Time and bytes by limitation", numbers=(1, 2, 3, 4, 5))
-    told = "Interval by interval; the time is that in which a direction of a connection sent."
+    heads = ("limited by", "time", "", "bytes", "", "directions", "changes would save")
+    right = range(1, len(heads))
+    listing = table(heads, lines, caption="Time and bytes by limitation", numbers=right)
+    told = (
+        "Interval by interval; the time is that in which a direction of a connection sent. What"
+        " changes would save is of transfers that it limited as a whole."
+    )
     return joined((tag("p", told, class_="soft"), *bars, listing))
 
 

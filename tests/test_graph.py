@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from tcpwhy import UsageError, analyze
+from tcpwhy import UsageError, analyze, vocabulary
 from tcpwhy.graph import draw
 from tcpwhy.graph.drawing import specification
 from tcpwhy.graph.pack import column
 from tcpwhy.graph.page import _IMPORT, _static, bundle
+from tcpwhy.graph.palette import colours, contrast
 from tcpwhy.graph.segments import KINDS
+from tcpwhy.report import palette as report_palette
 
 numpy = pytest.importorskip("numpy", reason="a graph is made of numpy's columns")
 
@@ -293,15 +295,35 @@ def test_palette_reads_on_its_paper():
                 assert contrast(colour, colours[ground]) >= wanted, (theme, role)
 
 
-def contrast(one, other):
-    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
+def test_verdicts_are_named_in_their_ribbon_and_can_be_read():
+    graph = draw("scenarios/two_network_then_reader.toml")
+    named = [mark for mark in graph.scene() if mark["what"] == "name"]
+    assert [mark["text"] for mark in named] == ["a full link, not shared", "the receiver's window"]
+    assert not [mark for mark in graph.scene(width=300, height=300) if mark["what"] == "name"]
+    for theme in ("light", "dark"):
+        roles = colours(specification(), theme)
+        fills = [role for role in roles if role.startswith("limit:")]
+        assert len(fills) == len(vocabulary.limitations()) + 1
+        for role in fills:
+            letters = roles[role.replace("limit:", "on:")]
+            assert contrast(letters, roles[role]) >= 4.5, (theme, role)
 
 
-def luminance(colour):
-    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+def test_verdicts_have_the_same_colours_everywhere():
+    """Graph, report and dashboard read them where the terminal reads its own: the vocabulary."""
+    sheet = report_palette.style()
+    light, dark = (colours(specification(), theme) for theme in ("light", "dark"))
+    for one in vocabulary.limitations():
+        role = f"limit:{one.word}"
+        assert (light[role], dark[role]) == (one.colour_light, one.colour_dark)
+        assert sheet.count(f"--l-{one.word}:{one.colour_light}") == 2
+        assert sheet.count(f"--l-{one.word}:{one.colour_dark}") == 2
+        assert vocabulary.hue(one.word) == one.hue
+    with_colour = re.compile(r"#[0-9a-fA-F]{6}\b")
+    known = {colour for one in vocabulary.limitations() for colour in (one.colour_light,)}
+    for path in Path("python/tcpwhy").rglob("*"):
+        if path.suffix in (".py", ".js", ".css", ".json"):
+            assert not known & set(with_colour.findall(path.read_text())), path
 
 
 def test_dense_values_hold_until_the_next():

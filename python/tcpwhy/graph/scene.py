@@ -10,6 +10,7 @@ from typing import Any
 
 from tcpwhy.graph.events import events
 from tcpwhy.graph.layout import Panel, Spec, View, binned, of_panel, panels
+from tcpwhy.graph.palette import plain
 from tcpwhy.graph.ranges import bounds, extremes, lower, upper
 from tcpwhy.graph.ticks import Axis, axis
 from tcpwhy.graph.trace import Trace
@@ -67,6 +68,11 @@ def _ribbons(spec: Spec, traces: Sequence[Trace], view: View, first: Panel) -> I
             x0, x1 = float(first.at_x(view, start)), float(first.at_x(view, end))
             data = [x0, y, max(0.5, x1 - x0), height]
             yield _mark("rect", "ribbon", "verdict", f"limit:{limitation}", data)
+            # Named where there is room, so that colour does not stand alone.
+            name = plain(None if limitation == "unknown" else limitation)
+            if x1 - x0 >= (len(name) + 2) * spec["geometry"]["letter"]:
+                role = f"on:{limitation}"
+                yield _text("ribbon", "name", name, x0 + 6, y + height - 4, "start", colour=role)
 
 
 def _runs(trace: Trace, view: View) -> Iterator[tuple[float, float, str]]:

@@ -51,9 +51,18 @@ function ribbons(spec, traces, view, first) {
       const [x0, x1] = [first.atX(view, start), first.atX(view, end)];
       const data = [x0, top + index * (h + 4), Math.max(0.5, x1 - x0), h];
       marks.push(mark("rect", "ribbon", "verdict", `limit:${limitation}`, data));
+      const name = plainName(trace, limitation);
+      if (x1 - x0 < (name.length + 2) * spec.geometry.letter) continue;
+      marks.push(text("ribbon", "name", name, x0 + 6, top + index * (h + 4) + h - 4, "start", `on:${limitation}`));
     }
   });
   return marks;
+}
+
+/** A limitation in plain words, without its cause. */
+function plainName(trace, limitation) {
+  if (limitation === "unknown") return "not known";
+  return trace.verdicts.find((verdict) => verdict.limitation === limitation).name.replace(/ \(.*/, "");
 }
 
 function runs(trace, view) {

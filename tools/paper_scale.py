@@ -4,12 +4,13 @@
     tools/paper_scale.py CAPTURE… [--runs 2]
 
 It computes, and states so: the traces themselves are not there. `tcpwhy analyze` with one worker
-runs over each capture, flows and intervals to Parquet. CPU time is the least of the runs. Least
+runs over each capture, flows and intervals to a store. CPU time is the least of the runs. Least
 squares over the captures part it into a cost of each packet and a cost of each flow, both at least
 0, beyond what an empty run takes. Captures should differ in packets per flow: two that do not tell
-the two costs apart. Memory is the largest resident set beyond an empty run, over the flows of the
-capture that has most bytes a flow among those with 50,000 flows or more; all flows of a trace are
-taken to be there at once, which none is.
+the two costs apart. Memory is the largest resident set beyond an empty run. That of a run which
+writes no rows, over the flows of a capture, is the state of a flow; what a run with rows needs
+more is the store's, which holds half a million rows of each table at most. All flows of a trace
+are taken to be there at once, which none is.
 """
 
 import argparse
@@ -45,14 +46,16 @@ class Cost(NamedTuple):
     flows: int
     cpu_s: float
     rss_bytes: int
+    """Without rows."""
+    rows_bytes: int
+    """What rows take beyond that."""
 
 
-def run(capture: Path, folder: Path) -> tuple[float, int]:
+def run(capture: Path, *options: str) -> tuple[float, int]:
     """CPU time and largest resident set of one run."""
-    command = [sys.executable, "-m", "tcpwhy", "analyze", str(capture), "--workers", "1"]
-    for table in ("flows", "intervals"):
-        command += ["--table", table]
-    with subprocess.Popen([*command, "-o", f"{folder}/store/"], stderr=subprocess.DEVNULL) as made:
+    command = [sys.executable, "-m", "tcpwhy", "analyze", str(capture), "--workers", "1", *options]
+    nowhere = subprocess.DEVNULL
+    with subprocess.Popen(command, stdout=nowhere, stderr=nowhere) as made:
         _, status, used = os.wait4(made.pid, 0)
         made.returncode = os.waitstatus_to_exitcode(status)
     if made.returncode:
@@ -68,9 +71,13 @@ def measure(capture: Path, runs: int) -> Cost:
     found = []
     for _ in range(runs):
         with tempfile.TemporaryDirectory() as folder:
-            found.append(run(capture, Path(folder)))
-    cpu_s, rss = min(cpu for cpu, _ in found), max(size for _, size in found)
-    return Cost(counters["packets_read"], counters["flows"], cpu_s, rss)
+            found.append(run(capture, *_ROWS, "-o", f"{folder}/store/"))
+    cpu_s, size = min(cpu for cpu, _ in found), max(size for _, size in found)
+    _, bare = run(capture, "--table", "counters")
+    return Cost(counters["packets_read"], counters["flows"], cpu_s, bare, max(size - bare, 0))
+
+
+_ROWS = ("--table", "flows", "--table", "intervals")
 
 
 def fit(costs: list[Cost]) -> tuple[float, float]:
@@ -103,21 +110,22 @@ def main() -> None:
     }
     packet_s, flow_s = fit([*costs.values()])
     print(f"An empty run: {empty.cpu_s:.2f} s of CPU, {empty.rss_bytes / 1e6:.0f} MB.\n")
-    print("| capture | packets | flows | CPU s | fit CPU s | memory MB | bytes a flow |")
-    print("|---|---:|---:|---:|---:|---:|---:|")
+    print("| capture | packets | flows | CPU s | fit CPU s | state MB | bytes a flow | rows MB |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|")
     for name, one in costs.items():
         fitted = one.packets * packet_s + one.flows * flow_s
         each = one.rss_bytes / one.flows
-        memory = f"{one.rss_bytes / 1e6:,.0f} | {each:,.0f}"
+        memory = f"{one.rss_bytes / 1e6:,.0f} | {each:,.0f} | {one.rows_bytes / 1e6:,.0f}"
         cpu = f"{one.cpu_s:.2f} | {fitted:.2f}"
         print(f"| `{name}` | {one.packets:,} | {one.flows:,} | {cpu} | {memory} |")
     large = [one.rss_bytes / one.flows for one in costs.values() if one.flows >= FEWEST_FLOWS]
     if not large:
         raise SystemExit(f"memory takes a capture of {FEWEST_FLOWS:,} flows or more")
-    estimate(packet_s, flow_s, max(large), empty.rss_bytes)
+    beside = empty.rss_bytes + max(one.rows_bytes for one in costs.values())
+    estimate(packet_s, flow_s, max(large), beside)
 
 
-def estimate(packet_s: float, flow_s: float, flow_bytes: float, empty_bytes: float) -> None:
+def estimate(packet_s: float, flow_s: float, flow_bytes: float, beside_bytes: float) -> None:
     """Print what the paper's traces take at these costs."""
     packets = sum(millions for millions, _ in TRACES.values()) * 1e6
     flows = sum(thousands for _, thousands in TRACES.values()) * 1e3
@@ -128,7 +136,7 @@ def estimate(packet_s: float, flow_s: float, flow_bytes: float, empty_bytes: flo
     }
     busiest = max(most, key=lambda name: most[name])
     largest = max(thousands for _, thousands in TRACES.values()) * 1e3
-    memory = empty_bytes + largest * flow_bytes
+    memory = beside_bytes + largest * flow_bytes
     print(f"\n{packet_s * 1e9:,.0f} ns a packet and {flow_s * 1e6:.1f} µs a flow, so:\n")
     print("| nine traces, computed | here | paper |")
     print("|---|---:|---:|")

@@ -14,6 +14,7 @@ are taken to be there at once, which none is.
 """
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -51,29 +52,31 @@ class Cost(NamedTuple):
     """What rows take beyond that."""
 
 
-def run(capture: Path, *options: str) -> tuple[float, int]:
-    """CPU time and largest resident set of one run."""
+def run(capture: Path, *options: str) -> tuple[float, int, str]:
+    """CPU time, largest resident set and output of one run.
+
+    This process stays small: a child's largest resident set begins with that of its parent.
+    """
     command = [sys.executable, "-m", "tcpwhy", "analyze", str(capture), "--workers", "1", *options]
-    nowhere = subprocess.DEVNULL
-    with subprocess.Popen(command, stdout=nowhere, stderr=nowhere) as made:
-        _, status, used = os.wait4(made.pid, 0)
-        made.returncode = os.waitstatus_to_exitcode(status)
-    if made.returncode:
-        raise SystemExit(f"{capture}: tcpwhy ended with {made.returncode}")
-    return used.ru_utime + used.ru_stime, used.ru_maxrss * 1024
+    with tempfile.TemporaryFile("w+") as out:
+        with subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL) as made:
+            _, status, used = os.wait4(made.pid, 0)
+            made.returncode = os.waitstatus_to_exitcode(status)
+        if made.returncode:
+            raise SystemExit(f"{capture}: tcpwhy ended with {made.returncode}")
+        out.seek(0)
+        return used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, out.read()
 
 
 def measure(capture: Path, runs: int) -> Cost:
     """Run it several times; the least CPU time disturbs least."""
-    import tcpwhy
-
-    counters = tcpwhy.analyze(capture, table=["counters"]).counters
+    _, bare, said = run(capture, "--table", "counters", "--format", "jsonl")
+    counters = {row["name"]: row["value"] for row in map(json.loads, said.splitlines())}
     found = []
     for _ in range(runs):
         with tempfile.TemporaryDirectory() as folder:
             found.append(run(capture, *_ROWS, "-o", f"{folder}/store/"))
-    cpu_s, size = min(cpu for cpu, _ in found), max(size for _, size in found)
-    _, bare = run(capture, "--table", "counters")
+    cpu_s, size = min(cpu for cpu, *_ in found), max(size for _, size, _ in found)
     return Cost(counters["packets_read"], counters["flows"], cpu_s, bare, max(size - bare, 0))
 
 

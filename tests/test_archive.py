@@ -164,3 +164,45 @@ def test_a_note_tells_what_was_counted(captures, tmp_path):
     (note,) = (tmp_path / "store" / "captures").glob("*.json")
     said = json.loads(note.read_text())
     assert said["counters"]["packets_read"] == outcome.counters["packets_read"] > 0
+
+
+def test_a_capture_that_is_split_gives_the_rows_of_the_whole(tmp_path, tcpwhy):
+    """All columns of all tables, and the counters add up; the parts are none of them empty."""
+    frames = [
+        frame
+        for port in range(40_000, 40_012)
+        for frame in packets.transfer(40 + port % 7, rtt=SECOND // 50, port=port)
+    ]
+    capture = tmp_path / "many.pcap"
+    capture.write_bytes(packets.pcap(sorted(frames)))
+    stores = tmp_path / "whole", tmp_path / "split"
+    assert tcpwhy("analyze", "--each", capture, "-o", stores[0]).returncode == 0
+    done = tcpwhy("analyze", "--each", capture, "-o", stores[1], "--split", "3")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith(f"1 captures, {len(frames):,} packets, 12 flows in ")
+    for table in ("flows", "intervals", "periods"):
+        whole, split = (every_row(store, table) for store in stores)
+        assert split == whole
+        assert whole
+    notes = [json.loads(path.read_text()) for path in (stores[1] / "captures").glob("*.json")]
+    assert sorted(note["part"] for note in notes) == [0, 1, 2]
+    assert all(note["counters"]["flows"] > 0 for note in notes)
+    (one,) = (json.loads(path.read_text()) for path in (stores[0] / "captures").glob("*.json"))
+    for name, value in one["counters"].items():
+        assert sum(note["counters"].get(name, 0) for note in notes) == value, name
+    again = tcpwhy("analyze", "--each", capture, "-o", stores[1], "--split", "3")
+    assert "1 of them were done by an earlier run" in again.stderr
+
+
+def every_row(store, table):
+    with duckdb.connect() as connection:
+        rows = f"FROM read_parquet('{store}/{table}/*/*.parquet', union_by_name = true)"
+        return connection.execute(f"SELECT * {rows} ORDER BY ALL").fetchall()
+
+
+def test_damage_of_a_capture_that_is_split_is_told_once(captures, tmp_path, tcpwhy):
+    (captures / "3.pcap").write_bytes(b"no capture at all, only some text")
+    store = tmp_path / "store"
+    done = tcpwhy("analyze", "--each", f"{captures}/3.pcap", "-o", store, "--split", "2")
+    assert done.returncode == 3
+    assert done.stderr.count("3.pcap: ") == 1

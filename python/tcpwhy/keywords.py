@@ -18,6 +18,8 @@ class AnalyzeOptions(TypedDict, total=False):
     idle_timeout: Duration | None
     half_open_timeout: Duration | None
     closed_timeout: Duration | None
+    clocks_ahead: str | None
+    part: str | None
     workers: int | None
     max_flows: int | None
     pace: float | None

@@ -45,6 +45,8 @@ struct Queued {
     /// Place among the inputs ordered by their first frame; it decides between equal times.
     rank: usize,
     path: PathBuf,
+    /// How far its clock is ahead.
+    ahead: Nanos,
     input: Option<Box<Input>>,
     linktype: Option<u16>,
 }
@@ -53,17 +55,24 @@ impl Inputs {
     /// Looks at the first frame of every input. What cannot be opened is an error of its own and
     /// the others are read.
     pub fn open(paths: &[PathBuf], shared: Arc<Shared>) -> Inputs {
+        Inputs::open_ahead(paths, &[], shared)
+    }
+
+    /// The same for inputs whose clocks are ahead by so much, each in its place; 0 beyond the last.
+    pub fn open_ahead(paths: &[PathBuf], ahead: &[Nanos], shared: Arc<Shared>) -> Inputs {
+        let clocks = ahead.iter().copied().chain(std::iter::repeat(Nanos(0)));
         let mut inputs =
             Inputs { queue: Vec::new(), shared, errors: Vec::new(), counters: Counters::default() };
         if let [pipe] = paths
             && !is_file(pipe)
         {
             // Nothing to merge with, and it may have nothing to say for long.
-            inputs.queue.push(Queued::unseen(pipe));
+            let ahead = ahead.first().copied().unwrap_or(Nanos(0));
+            inputs.queue.push(Queued { ahead, ..Queued::unseen(pipe) });
             return inputs;
         }
-        for path in paths {
-            match inputs.look(path) {
+        for (path, ahead) in paths.iter().zip(clocks) {
+            match inputs.look(path, ahead) {
                 Ok(Some(queued)) => inputs.queue.push(queued),
                 Ok(None) => {}
                 Err(error) => inputs.errors.push(error),
@@ -123,17 +132,17 @@ impl Inputs {
 
     /// Opens an input and reads its first frame. A file is closed again: there may be more of them
     /// than a process can hold open. `None` when it has no frame.
-    fn look(&mut self, path: &Path) -> Result<Option<Queued>, Error> {
+    fn look(&mut self, path: &Path, ahead: Nanos) -> Result<Option<Queued>, Error> {
         let reopens = is_file(path);
         let looking = if reopens { Arc::default() } else { self.shared.clone() };
-        let mut input = Input::open(path, &looking)?;
+        let mut input = Input::open(path, ahead, &looking)?;
         let Some(due) = input.peek()? else {
             input.finish(&mut self.counters)?;
             return Ok(None);
         };
         let linktype = input.waiting_linktype();
         let input = (!reopens).then(|| Box::new(input));
-        Ok(Some(Queued { due, rank: 0, path: path.to_owned(), input, linktype }))
+        Ok(Some(Queued { due, rank: 0, path: path.to_owned(), ahead, input, linktype }))
     }
 }
 
@@ -144,7 +153,8 @@ fn is_file(path: &Path) -> bool {
 impl Queued {
     fn unseen(path: &Path) -> Queued {
         let path = path.to_owned();
-        Queued { due: Nanos(i64::MIN), rank: 0, path, input: None, linktype: None }
+        let (due, ahead) = (Nanos(i64::MIN), Nanos(0));
+        Queued { due, rank: 0, path, ahead, input: None, linktype: None }
     }
 
     fn order(&self) -> (Nanos, usize) {
@@ -160,7 +170,7 @@ impl Queued {
     ) -> Result<bool, Error> {
         let input = match &mut self.input {
             Some(input) => input,
-            closed => closed.insert(Box::new(Input::open(&self.path, shared)?)),
+            closed => closed.insert(Box::new(Input::open(&self.path, self.ahead, shared)?)),
         };
         let more = input.read(limit, each)?;
         if more && limit < Nanos::MAX {

@@ -18,6 +18,8 @@ use crate::progress::Shared;
 /// An input that is being read.
 pub(crate) struct Input {
     path: PathBuf,
+    /// How far its clock is ahead.
+    ahead: Nanos,
     source: Box<dyn Read + Send>,
     codec: Option<&'static Codec>,
     /// Bytes of the file as stored that were read.
@@ -43,7 +45,7 @@ struct Waiting {
 
 impl Input {
     /// Opens a file, or standard input for `-`. Only the first bytes are read.
-    pub fn open(path: &Path, shared: &Arc<Shared>) -> Result<Input, Error> {
+    pub fn open(path: &Path, ahead: Nanos, shared: &Arc<Shared>) -> Result<Input, Error> {
         let offset = Arc::new(AtomicU64::new(0));
         let (mut source, pipe) = open_source(path, &offset, shared)?;
         if pipe {
@@ -58,6 +60,7 @@ impl Input {
         let codec = Codec::of(&head);
         let mut input = Input {
             path: path.to_owned(),
+            ahead,
             source,
             codec,
             offset,
@@ -137,7 +140,9 @@ impl Input {
         let Some(parser) = &mut self.parser else { return Ok(()) };
         let result = loop {
             let record = match parser.next(&mut input) {
-                Ok(Some(record)) => record,
+                Ok(Some(record)) => {
+                    Record { ts: Nanos(record.ts.0.saturating_sub(self.ahead.0)), ..record }
+                }
                 Ok(None) => break Ok(()),
                 Err(damage) => break Err(Error::Damaged(self.path.clone(), damage)),
             };

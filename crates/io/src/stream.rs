@@ -16,6 +16,7 @@ use tcpwhy_core::pipeline::{Options, Table};
 use tcpwhy_core::record::{Batches, CounterRow};
 use tcpwhy_core::units::Nanos;
 use tcpwhy_core::wire::Segment;
+use tcpwhy_core::wire::hash::{HashKey, shard};
 
 use crate::capture::{self, Capture};
 use crate::error::Error;
@@ -38,6 +39,31 @@ pub struct Source {
     /// Reads at the captures' own timing, so many times as fast; then one thread does all work, and
     /// rows that are not taken in time are dropped and counted as on a live link.
     pub pace: Option<f64>,
+    /// How far the clock of each input is ahead; 0 beyond the last.
+    pub ahead: Vec<Nanos>,
+    /// Follows only the flows of one part of several, by a hash that is the same in every process.
+    pub part: Option<Part>,
+}
+
+/// One part of all flows. What is counted of packets, the first part counts, so that the counters
+/// of all parts add up.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    index: usize,
+    parts: usize,
+}
+
+impl Part {
+    /// Of a text such as `0/4`, the first of four.
+    pub fn parse(text: &str) -> Option<Part> {
+        let (index, parts) = text.split_once('/')?;
+        let (index, parts) = (index.parse().ok()?, parts.parse().ok()?);
+        (index < parts).then_some(Part { index, parts })
+    }
+
+    fn has(self, segment: &Segment) -> bool {
+        shard(HashKey::new(PART_SEED).hash(&segment.key), self.parts) == self.index
+    }
 }
 
 /// A row group, or what went wrong with an input.
@@ -70,11 +96,12 @@ pub fn analyze(source: Source, options: Options) -> Result<Stream, Error> {
     }
     let options = Options { hash_seed: secret(), ..options };
     let shared = Arc::new(Shared::new(total_bytes(&source.inputs)));
-    let inputs = Inputs::open(&source.inputs, shared.clone());
+    let inputs = Inputs::open_ahead(&source.inputs, &source.ahead, shared.clone());
     let filter = source.filter.map(|expression| Filter::new(expression, inputs.linktypes()));
     let intake = Intake::new(filter.transpose()?);
     let mut reader = Reader::new(inputs, intake, shared.clone());
     reader.pace = source.pace.map(paced::Pace::new);
+    reader.part = source.part;
     let run = match worker_count(source.workers) {
         _ if reader.pace.is_some() => Run::Live(paced::spawn(reader, &options, &shared)),
         1 => Run::Inline(Box::new(inline::Inline::new(reader, options))),
@@ -159,12 +186,13 @@ struct Reader {
     failed: Option<Error>,
     batch: Vec<Segment>,
     pace: Option<paced::Pace>,
+    part: Option<Part>,
 }
 
 impl Reader {
     fn new(inputs: Inputs, intake: Intake, shared: Arc<Shared>) -> Reader {
         let batch = vec![Segment::default(); BATCH_LEN];
-        Reader { inputs, intake, shared, failed: None, batch, pace: None }
+        Reader { inputs, intake, shared, failed: None, batch, pace: None, part: None }
     }
 
     /// Reads some frames and gives their segments to `each`, many at a time, and the time that it
@@ -173,7 +201,7 @@ impl Reader {
         if self.shared.stopped() || self.failed.is_some() {
             return false;
         }
-        let Reader { inputs, intake, shared, failed, batch, pace } = self;
+        let Reader { inputs, intake, shared, failed, batch, pace, part } = self;
         let mut filled = 0;
         let more = inputs.read(|record| {
             if let Some(pace) = pace {
@@ -187,6 +215,7 @@ impl Reader {
                 }
             }
             match intake.take(record, &mut batch[filled]) {
+                Ok(true) if part.is_some_and(|part| !part.has(&batch[filled])) => {}
                 Ok(true) => {
                     filled += 1;
                     if filled == BATCH_LEN {
@@ -206,9 +235,11 @@ impl Reader {
 
     /// What comes after the rows: the errors, then the counters with those of the pipelines.
     fn closing(mut self, pipelines: &Counters) -> Vec<Item> {
-        let mut counters = self.intake.counters();
-        counters.merge(&self.inputs.counters);
-        counters.merge(pipelines);
+        let mut counters = pipelines.clone();
+        if self.part.is_none_or(|part| part.index == 0) {
+            counters.merge(&self.intake.counters());
+            counters.merge(&self.inputs.counters);
+        }
         let errors = std::mem::take(&mut self.inputs.errors).into_iter().chain(self.failed);
         let mut items: Vec<Item> = errors.map(Err).collect();
         items.extend(counter_batch(&counters).map(|batch| Ok((Table::Counters, batch))));
@@ -259,5 +290,7 @@ const BATCH_LEN: usize = 256;
 const SLACK: Duration = Duration::from_millis(5);
 /// How long a paced run sleeps before it looks whether it is to stop, or rows are due.
 const NAP: Duration = Duration::from_millis(50);
+/// Of the hash that parts flows; that of the workers is secret, and differs between processes.
+const PART_SEED: u64 = 0x7c9_077;
 /// More threads than this are a typing error.
 const MAX_WORKERS: usize = 256;

@@ -58,7 +58,7 @@ fn rows_do_not_depend_on_workers() {
             let inputs = vec![captures.join(&row.file)];
             let tables = vec![Table::Flows, Table::Intervals, Table::Periods];
             let options = Options { tables, ..Options::default() };
-            let source = Source { inputs, workers, filter: None, pace: None };
+            let source = Source { inputs, workers, filter: None, ..Source::default() };
             let mut rows = Vec::new();
             for (table, batch) in analyze(source, options).unwrap().flatten() {
                 let text = |i| format!("{table:?} {:?}", batch.slice(i, 1).columns());

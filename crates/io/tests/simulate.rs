@@ -53,7 +53,7 @@ fn the_analysis_sees_the_same_with_and_without_a_file_in_between() {
         let direct: Vec<(&str, RecordBatch)> = run.map(Result::unwrap).collect();
         assert!(counter(&direct, "packets_read") > 1000, "{name}");
         let file = folder.0.join(format!("{name}.sender.pcap"));
-        let source = Source { inputs: vec![file], filter: None, workers: 1, pace: None };
+        let source = Source { inputs: vec![file], filter: None, workers: 1, ..Source::default() };
         let read: Vec<_> = analyze(source, options).unwrap().map(Result::unwrap).collect();
         for table in [Table::Flows, Table::Intervals, Table::Segments] {
             let from_tap = direct.iter().filter(|(name, _)| *name == table.name());

@@ -29,7 +29,9 @@ impl Outcome {
 
 fn run(inputs: &[&Path], workers: usize) -> Outcome {
     let inputs = inputs.iter().map(|path| path.to_path_buf()).collect();
-    collect(analyze(Source { inputs, workers, filter: None, pace: None }, options()).unwrap())
+    collect(
+        analyze(Source { inputs, workers, filter: None, ..Source::default() }, options()).unwrap(),
+    )
 }
 
 /// Says which row differs, not all of them.
@@ -283,7 +285,10 @@ fn a_filter_leaves_frames_out_and_counts_them() {
     let input = folder.write("input", &pcap(&transfers(4, 10)));
     let filtered = |expression: &str, workers| {
         let filter = Some(expression.to_owned());
-        analyze(Source { inputs: vec![input.clone()], workers, filter, pace: None }, options())
+        analyze(
+            Source { inputs: vec![input.clone()], workers, filter, ..Source::default() },
+            options(),
+        )
     };
     if let Err(Error::Filter { message, .. }) = filtered("tcp", 1)
         && message.contains("libpcap is missing")
@@ -311,7 +316,8 @@ fn stopping_gives_the_rows_so_far() {
     for workers in [1, 2] {
         let inputs = vec![input.clone()];
         let stream =
-            analyze(Source { inputs, workers, filter: None, pace: None }, options()).unwrap();
+            analyze(Source { inputs, workers, filter: None, ..Source::default() }, options())
+                .unwrap();
         stream.stop();
         let handle = stream.handle();
         let outcome = collect(stream);
@@ -327,7 +333,8 @@ fn progress_ends_at_the_length_of_the_input() {
     let file = gzip(&pcap(&transfers(10, 100)));
     let inputs: Vec<PathBuf> = vec![folder.write("a.gz", &file)];
     let stream =
-        analyze(Source { inputs, workers: 1, filter: None, pace: None }, options()).unwrap();
+        analyze(Source { inputs, workers: 1, filter: None, ..Source::default() }, options())
+            .unwrap();
     let handle = stream.handle();
     collect(stream);
     let progress = handle.progress();

@@ -130,4 +130,4 @@ class Cluster:
 
 def _given_up(task: Task) -> Outcome:
     said = f"{task.capture.name}: {TRIES} processes died with it; analyse it alone to see why"
-    return Outcome(task.capture.name, task.capture.size_bytes, damage=said)
+    return Outcome(task.capture.name, task.size_bytes, damage=said, part=task.part)

@@ -20,6 +20,7 @@ def analyze_each(
     tables: Sequence[str] = OPENS.tables,
     processes: int | None = None,
     cluster: str | None = None,
+    split: int = 1,
     options: Mapping[str, Any] | None = None,
 ) -> Generator[Outcome, None, None]:
     """Analyse each capture on its own, many at a time, into one store.
@@ -30,10 +31,12 @@ def analyze_each(
         tables: the tables to write.
         processes: how many at a time; as many as there are cores unless given.
         cluster: the address of a Dask scheduler, instead of processes here.
+        split: tasks for each capture: each reads all of it, and follows its part of the flows.
         options: options of `tcpwhy.analyze`, the same for each.
 
     Yields:
-        What became of each capture, as it is known; first those that an earlier run did.
+        What became of each capture, or of each part of one, as it is known; first those that an
+        earlier run did.
 
     """
     if "://" in store:
@@ -41,8 +44,16 @@ def analyze_each(
     # Made here, so that what is wrong with it is said once and before anything is read.
     Sink(store, tuple(tables)).close()
     tasks = [
-        Task(capture, os.path.abspath(store), tuple(tables), dict(options or {}))  # noqa: PTH100
+        Task(
+            capture,
+            os.path.abspath(store),  # noqa: PTH100
+            tuple(tables),
+            dict(options or {}),
+            part,
+            split,
+        )
         for capture in find(captures)
+        for part in range(split)
     ]
     left: list[Task] = []
     for task in tasks:
@@ -53,7 +64,7 @@ def analyze_each(
     if not left:
         return
     # The largest first: otherwise the last one may keep one process busy alone.
-    left.sort(key=lambda task: -task.capture.size_bytes)
+    left.sort(key=lambda task: -task.size_bytes)
     executor: Executor = Cluster(cluster) if cluster else Local(processes or _cores())
     try:
         yield from executor.outcomes(left)

@@ -26,18 +26,28 @@ class Task:
     store: str
     tables: tuple[str, ...]
     options: dict[str, Any]
+    part: int = 0
+    parts: int = 1
+    """Of how many parts of the flows this is one, by a hash of their ends."""
+
+    @property
+    def size_bytes(self) -> int:
+        """What it weighs: the capture, shared by its parts."""
+        return self.capture.size_bytes // self.parts
 
     @property
     def key(self) -> str:
         """The same for the same content, options and tables."""
-        said = [*self.capture, sorted(self.tables), sorted(self.options.items())]
+        said: list[Any] = [*self.capture, sorted(self.tables), sorted(self.options.items())]
+        said += [self.part, self.parts] if self.parts > 1 else []
         return hashlib.sha256(json.dumps(said, default=str).encode()).hexdigest()[:32]
 
     @property
     def note(self) -> Path:
         """Where it is noted what was done with this capture last."""
         name = hashlib.sha256(self.capture.name.encode()).hexdigest()[:32]
-        return Path(self.store, NOTES, f"{name}.json")
+        part = f".{self.part}-{self.parts}" if self.parts > 1 else ""
+        return Path(self.store, NOTES, f"{name}{part}.json")
 
     @property
     def begun(self) -> Path:
@@ -56,6 +66,8 @@ class Outcome:
     """What was wrong with it; rows found before are in the store."""
     done_before: bool = False
     """An earlier run did it: nothing was read."""
+    part: int = 0
+    """Of a capture that was split."""
 
 
 def done(task: Task) -> Outcome | None:
@@ -78,7 +90,7 @@ def run(task: Task) -> Outcome:
     except UsageError:
         raise
     except InputError as error:
-        outcome = Outcome(capture.name, capture.size_bytes, damage=str(error))
+        outcome = Outcome(capture.name, task.size_bytes, damage=str(error), part=task.part)
     unfinished = task.note.with_suffix(".tmp")
     unfinished.write_text(json.dumps({"key": task.key, **asdict(outcome)}), "utf-8")
     unfinished.replace(task.note)
@@ -94,7 +106,10 @@ def _pour(task: Task, path: str) -> Outcome:
     sink = Sink(task.store, task.tables, Run(live=is_new))
     counters: dict[str, int] = {}
     try:
-        result = analyze(path, table=task.tables, workers=1, **task.options)
+        options = dict(task.options)
+        if task.parts > 1:
+            options["part"] = f"{task.part}/{task.parts}"
+        result = analyze(path, table=task.tables, workers=1, **options)
         for table, batch in result.batches():
             if table == "counters":
                 counters = _counted(batch)
@@ -103,7 +118,7 @@ def _pour(task: Task, path: str) -> Outcome:
     finally:
         sink.close()
     damage = "; ".join(map(str, result.damage)) or None
-    return Outcome(task.capture.name, task.capture.size_bytes, counters, damage)
+    return Outcome(task.capture.name, task.size_bytes, counters, damage, part=task.part)
 
 
 def _counted(batch: Any) -> dict[str, int]:

@@ -26,13 +26,14 @@ def run(
     tables: Sequence[str],
     processes: int | None,
     cluster: str | None,
+    split: int,
     options: Mapping[str, Any],
 ) -> int:
     """Analyse each capture into the store, and say in the end what became of them."""
     total = sum(capture.size_bytes for capture in find(captures))
     read = 0
     counted: Counter[str] = Counter()
-    damaged: list[str] = []
+    damaged: dict[str, None] = {}
     done = before = 0
     with ExitStack() as stack:
         outcomes = analyze_each(
@@ -41,6 +42,7 @@ def run(
             tables=tables or OPENS.tables,
             processes=processes,
             cluster=cluster,
+            split=split,
             options=options,
         )
         stack.callback(outcomes.close)
@@ -48,11 +50,12 @@ def run(
         stack.enter_context(bar(lambda: (read / MEGA, total / MEGA), unit="MB"))
         for outcome in outcomes:
             read += outcome.size_bytes
-            done += 1
-            before += outcome.done_before
+            # Of a split capture the first part stands for it.
+            done += outcome.part == 0
+            before += outcome.done_before and outcome.part == 0
             counted.update(outcome.counters)
             if outcome.damage:
-                damaged.append(outcome.damage)
+                damaged[outcome.damage] = None
             if stopped:
                 break
     for message in damaged:

@@ -50,6 +50,11 @@ from tcpwhy.sinks import Run, open_sink, pour, tables_of
     help="With --each, how many at a time.  [default: all cores]",
 )
 @click.option(
+    "--split",
+    type=click.IntRange(min=1),
+    help="With --each, tasks for each capture: each follows its part of the connections.",
+)
+@click.option(
     "--cluster",
     metavar="ADDRESS",
     help="With --each, the Dask scheduler whose workers do it: tcp://HOST:8786.",
@@ -64,6 +69,7 @@ def command(
     tui: bool,
     each: bool,
     processes: int | None,
+    split: int | None,
     cluster: str | None,
     **settings: Any,
 ) -> int:
@@ -77,9 +83,9 @@ def command(
     if annotate and (each or tui):
         raise UsageError("--annotate goes neither with --each nor with --tui")
     if each:
-        return _each(captures, tables, outputs, processes, cluster, settings)
-    if processes or cluster:
-        raise UsageError("--processes and --cluster go with --each")
+        return _each(captures, tables, outputs, processes, split, cluster, settings)
+    if processes or cluster or split:
+        raise UsageError("--processes, --split and --cluster go with --each")
     targets = outputs or ("-",)
     # A misspelt name must not cost the results of an earlier run.
     if not any(_may_be_read(capture) for capture in captures):
@@ -122,6 +128,7 @@ def _each(
     tables: Sequence[str],
     outputs: Sequence[str],
     processes: int | None,
+    split: int | None,
     cluster: str | None,
     options: dict[str, Any],
 ) -> int:
@@ -139,6 +146,7 @@ def _each(
         outputs[0],
         tables=tables,
         processes=processes,
+        split=split or 1,
         cluster=cluster,
         options=options,
     )

@@ -11,6 +11,7 @@ from tcpwhy.cli import INTERRUPTED
 from tcpwhy.cli._options import DURATION
 from tcpwhy.cli._progress import bar
 from tcpwhy.cli._stopping import stopping
+from tcpwhy.cli._study_internet import internet
 from tcpwhy.cli._study_mathis import mathis
 from tcpwhy.sinks import formats, open_sink
 from tcpwhy.units import nanoseconds
@@ -191,4 +192,5 @@ def _write(result: "Adaptivity", target: str, format: str | None) -> None:
         sink.close()
 
 
+command.add_command(internet)
 command.add_command(mathis)

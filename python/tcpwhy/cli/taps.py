@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from dataclasses import asdict
 
 import click
 
-from tcpwhy.taps import Between, Clocks, Pair, pairs
+from tcpwhy._core import UsageError
+from tcpwhy.cli import INTERRUPTED
+from tcpwhy.cli._options import OUTPUT
+from tcpwhy.cli._stopping import stopping
+from tcpwhy.sinks import open_sink, pour, tables_of
+from tcpwhy.taps import Between, Clocks, Pair, clocks, merge, pairs
 from tcpwhy.taps.pair import MOST_FLOWS
 from tcpwhy.units import as_duration, as_share
 
@@ -30,17 +36,67 @@ from tcpwhy.units import as_duration, as_share
     show_default=True,
     help="Format of standard output.",
 )
-def command(first: str, second: str, flow: str | None, top: int, format: str) -> None:
+@click.option(
+    "--merge",
+    "is_merge",
+    is_flag=True,
+    help="Each capture has one direction of the traffic: judge both as one.",
+)
+@OUTPUT
+def command(
+    first: str,
+    second: str,
+    flow: str | None,
+    top: int,
+    format: str,
+    is_merge: bool,
+    outputs: tuple[str, ...],
+) -> int:
     """Say between which points loss and delay arise.
 
     Both captures show the same traffic, at two points of its path: before and behind a firewall,
     or at both ends. Their clocks need not agree.
+
+    With --merge they are two directions of it, of asymmetric paths or the two ports of a splitter:
+    the verdicts are those of both together, as analyze gives them.
     """
+    if is_merge:
+        return _merge(first, second, flow, outputs or ("-",), format)
+    if outputs:
+        raise UsageError("--output goes with --merge: --format jsonl gives rows otherwise")
     for pair in pairs(first, second, flow=flow, most=top):
         if format == "jsonl":
             click.echo(json.dumps(_row(pair)))
         else:
             click.echo("\n".join(_lines(pair)))
+    return 0
+
+
+def _merge(first: str, second: str, flow: str | None, outputs: tuple[str, ...], format: str) -> int:
+    """Judge two directions as one, and say how the clocks were taken."""
+    found = clocks(first, second)
+    sinks = [open_sink(to, format=format, tables=None) for to in outputs]
+    with ExitStack() as stack:
+        for sink in sinks:
+            stack.callback(sink.close)
+        result = merge(first, second, table=tables_of(sinks), bounds=found, flow=flow)
+        came = stack.enter_context(stopping(result.stop))
+        pour(result.batches(), sinks)
+    least, most = as_duration(abs(found.least_ns)), as_duration(abs(found.most_ns))
+    between = f"between {_sign(found.least_ns)}{least} and {_sign(found.most_ns)}{most} ahead"
+    taken = "they are taken to agree"
+    if found.offset_ns:
+        taken = f"{_sign(found.offset_ns)}{as_duration(abs(found.offset_ns))} is taken off"
+    click.echo(f"clock of {second}: {between} of {first}; {taken}", err=True)
+    for error in result.damage:
+        click.echo(f"tcpwhy: {error}", err=True)
+    if came:
+        return INTERRUPTED
+    return result.damage[0].exit_code if result.damage else 0
+
+
+def _sign(value: int) -> str:
+    return "-" if value < 0 else ""
 
 
 def _row(pair: Pair) -> dict[str, object]:

@@ -138,5 +138,5 @@ def _study_figures(found: internet.Study) -> list[Figure]:
     return figures
 
 
-ENDS = {"retransmission_score": (0, 1), "rwnd_score": (0, 1)}
+ENDS = {"retransmission_score": (0, 1), "retransmission_seed": (0, 1), "rwnd_score": (0, 1)}
 """Of the axis of a score; the others go below 0 and are cut at -1."""

@@ -17,6 +17,9 @@ OPTIONS = ("ca", "credentials", "verify")
 
 TIMEOUT_S = 8.0
 
+BULK_TIMEOUT_S = 30.0
+"""For many rows: a server that is busy or just started takes long, and would get them again."""
+
 _AGAIN = {408, 425, 429, 500, 502, 503, 504}
 
 
@@ -60,6 +63,7 @@ class Client:
         *,
         raw: bytes = b"",
         headers: dict[str, str] | None = None,
+        timeout_s: float = TIMEOUT_S,
     ) -> "httpx.Response":
         """Send a request; an answer that a server gives in passing is an UnavailableError.
 
@@ -68,7 +72,9 @@ class Client:
         content = raw or (json.dumps(body).encode() if body is not None else None)
         headers = headers or ({"Content-Type": "application/json"} if content else {})
         try:
-            answer = self._client.request(method, path, content=content, headers=headers)
+            answer = self._client.request(
+                method, path, content=content, headers=headers, timeout=timeout_s
+            )
         except self._httpx.HTTPError as error:
             raise UnavailableError(_reason(error, self._url)) from error
         if answer.status_code in (401, 403):

@@ -16,7 +16,7 @@ from tcpwhy.sinks import Opens, Run, Sink
 from tcpwhy.sinks._buffered import Buffered, Refusal, UnavailableError
 from tcpwhy.sinks._chunk import Chunk, Encoder, chunks
 from tcpwhy.sinks._ecs import document, mapping
-from tcpwhy.sinks._http import OPTIONS, Client
+from tcpwhy.sinks._http import BULK_TIMEOUT_S, OPTIONS, Client
 from tcpwhy.sinks._url import Url, url_of
 
 _EXISTS = 409
@@ -75,7 +75,13 @@ class _Search:
             lines += [json.dumps({"create": {"_id": key}}).encode(), value]
         path = f"/{self._name}-{chunk.table}/_bulk?filter_path=errors,items.*.status,items.*.error"
         kind = {"Content-Type": "application/x-ndjson"}
-        answer = self._client.ask("POST", path, raw=b"\n".join([*lines, b""]), headers=kind)
+        answer = self._client.ask(
+            "POST",
+            path,
+            raw=b"\n".join([*lines, b""]),
+            headers=kind,
+            timeout_s=BULK_TIMEOUT_S,
+        )
         if answer.status_code >= 400:
             raise UnavailableError(
                 f"the server answers {answer.status_code}: {_short(answer.text)}"

@@ -216,9 +216,10 @@ _QUOTED = (
         "50 % to 60 %",
     ),
     (
-        "burstiness above -1000",
+        "burstiness above -1000, prototype's scale",
         "intervals",
-        "burstiness_score > -1000",
+        # What -1000 is on the scale of the formula as it was meant: crates/core/src/verdict.rs.
+        "coalesce(burstiness_seed > -1000, burstiness_score > 0.914)",
         "burstiness_score IS NOT NULL",
         "over 75 %",
     ),
@@ -240,12 +241,18 @@ def _distributions(
     for column, name in SCORES.items():
         title = f"{name.capitalize()} score"
         found[column] = (title, "", _score(connection, column))
+    # The published prototype's formulas, where the rows have them (`--compat seed`).
+    title = "Retransmission score, prototype's formula"
+    found["retransmission_seed"] = (title, "", _score(connection, "retransmission_seed"))
+    # It reaches down to -10^7: its distance from 1 is on a logarithmic axis.
+    points = _logarithmic(connection, "intervals", "1 - burstiness_seed")
+    found["burstiness_seed"] = ("1 - burstiness score", "prototype's formula", points)
     return found
 
 
 def _logarithmic(connection: "duckdb.DuckDBPyConnection", table: str, column: str) -> list[Point]:
     value = f"10 ** (ceil(log10({column}) * {BINS_PER_DECADE}) / {BINS_PER_DECADE})"
-    return _cumulative(connection, table, value, f"{column} > 0")
+    return _cumulative(connection, table, value, f"({column}) > 0")
 
 
 def _score(connection: "duckdb.DuckDBPyConnection", column: str) -> list[Point]:

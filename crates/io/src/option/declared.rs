@@ -3,7 +3,9 @@
 use super::Command::{Analyze, Monitor, Simulate};
 use super::{Default, Kind, Opt, Settings, Value, nanos};
 use crate::capture::Fanout;
+use crate::stream::Part;
 use tcpwhy_core::pipeline::FlowChoice;
+use tcpwhy_core::units::Nanos;
 
 const ANALYSIS: &[super::Command] = &[Analyze, Monitor];
 
@@ -101,6 +103,28 @@ pub const OPTIONS: &[Opt] = &[
         default: Default::Number(10_000_000_000),
         help: "The same for a connection that was closed or reset.",
         set: |to, value| to.analysis.timeouts.closed = nanos(number(&value).unwrap_or_default()),
+    },
+    Opt {
+        name: "clocks_ahead",
+        commands: &[Analyze],
+        group: None,
+        kind: Kind::Text("NS,NS"),
+        default: Default::None("0"),
+        help: "How far the clock of each capture is ahead, in ns; it is taken off.",
+        set: |to, value| {
+            let clocks = text(value).unwrap_or_default();
+            let parsed = clocks.split(',').map(|ahead| ahead.trim().parse().unwrap_or_default());
+            to.source.ahead = parsed.map(Nanos).collect();
+        },
+    },
+    Opt {
+        name: "part",
+        commands: &[Analyze],
+        group: None,
+        kind: Kind::Text("K/N"),
+        default: Default::None("all"),
+        help: "Only the connections of one part of several: 0/4 is the first of four.",
+        set: |to, value| to.source.part = text(value).as_deref().and_then(Part::parse),
     },
     Opt {
         name: "workers",

@@ -10,11 +10,12 @@ import pytest
 from browser import CONTRAST, chromium, opened
 
 from tcpwhy._core import Rows
+from tcpwhy.graph.palette import contrast
 from tcpwhy.report import charts, distributions, facts, sections
 from tcpwhy.report.contents import gather
 from tcpwhy.report.markdown import escaped
 from tcpwhy.report.markup import Html, tag
-from tcpwhy.report.page import page
+from tcpwhy.report.page import page, stylesheet
 from tcpwhy.report.palette import known
 from tcpwhy.report.source import Source, open_source
 from tcpwhy.study import internet
@@ -242,6 +243,23 @@ def test_colours_of_the_page_are_those_of_its_charts(contents):
     assert colour in charts.svg(drawn.chart)
     assert "var(--l-receiver_window)" in text
     assert f"--l-receiver_window:{colour}" in text
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_style_of_pages_has_contrast(theme):
+    """Text has 4.5 on every ground that it stands on, the edge of a pale colour 3 (WCAG 2.2)."""
+    blocks = re.findall(r"\{([^{}]*--ground:[^{}]*)\}", stylesheet())
+    assert len(blocks) == 3, "light, and dark by the system or by choice"
+    light, *dark = (dict(re.findall(r"--([\w-]+): (#\w{6});", block)) for block in blocks)
+    assert dark[0] == dark[1]
+    colours = light | (dark[0] if theme == "dark" else {})
+    for name in ("ink", "soft", "accent", "bad", "good"):
+        for ground in ("ground", "card"):
+            assert contrast(colours[name], colours[ground]) >= 4.5, (name, ground)
+    assert contrast(colours["accent"], colours["accent-soft"]) >= 4.5
+    assert contrast(colours["bad"], colours["bad-soft"]) >= 4.5
+    edge = re.search(r"\.swatch rect, \.stack rect \{ stroke: var\(--(\w+)\)", stylesheet())[1]
+    assert contrast(colours[edge], colours["card"]) >= 3
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -197,6 +197,10 @@ def test_a_flow_whose_segments_were_kept_has_its_graph(tmp_path, tcpwhy):
         picture = made.get(f"/flow/{flow_id}/graph.svg")
         assert picture.headers["content-type"] == "image/svg+xml"
         assert "<svg" in picture.text
+        dark = made.get(f"/flow/{flow_id}/graph.svg?theme=dark").text
+        assert "prefers-color-scheme" in picture.text
+        assert "prefers-color-scheme" not in dark
+        assert made.get(f"/flow/{flow_id}/graph.svg?theme=</style>").status_code == 400
         page = made.get(f"/flow/{flow_id}/graph")
         assert "frame-ancestors 'none'" in page.headers["content-security-policy"]
         assert "script-src 'sha256-" in page.text.replace("&#x27;", "'")

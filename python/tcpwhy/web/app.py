@@ -20,6 +20,7 @@ from starlette.staticfiles import StaticFiles
 
 from tcpwhy import _core
 from tcpwhy._core import TcpwhyError, UsageError
+from tcpwhy.graph.palette import THEMES
 from tcpwhy.report.palette import NONE, limits, style
 from tcpwhy.store import questions
 from tcpwhy.web import compare, export, flow, flows, overview
@@ -141,7 +142,10 @@ class Dashboard:
         """Give the time-sequence graph of a flow, as a page or as a picture."""
         flow_id = _whole(request.path_params["flow_id"], "a flow")
         kind = "svg" if request.url.path.endswith(".svg") else "html"
-        drawn = flow.graph(self.reader, flow_id, kind)
+        theme = request.query_params.get("theme", "auto")
+        if theme not in (*THEMES, "auto"):
+            raise UsageError(f"no theme {theme[:40]!r}: there are light, dark and auto")
+        drawn = flow.graph(self.reader, flow_id, kind, theme)
         media = "image/svg+xml" if kind == "svg" else "text/html; charset=utf-8"
         return Response(drawn, media_type=media, headers={"Content-Security-Policy": INLINE})
 

@@ -62,7 +62,7 @@ def has_graph(reader: Reader, flow_id: int) -> bool:
     return bool(0 < reader.ask(query)[0]["n"] <= MOST_SEGMENTS)
 
 
-def graph(reader: Reader, flow_id: int, kind: str) -> str:
+def graph(reader: Reader, flow_id: int, kind: str, theme: str = "auto") -> str:
     """Draw a flow: as a page to zoom in, or as a picture to stand beside its argument."""
     from tcpwhy.graph import draw
 
@@ -72,7 +72,7 @@ def graph(reader: Reader, flow_id: int, kind: str) -> str:
         drawn = draw(str(reader.path), flow=flow_id)
         if kind == "html":
             return drawn.html()
-        return drawn.svg(width=SIZE[0], height=SIZE[1], theme="auto", titled=False)
+        return drawn.svg(width=SIZE[0], height=SIZE[1], theme=theme, titled=False)
 
 
 def live_graph(reader: Reader, flow_id: int, interface: str, seconds: float) -> str:

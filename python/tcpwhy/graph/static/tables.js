@@ -49,7 +49,7 @@ export function legend(container, spec, traces, colours, toggle) {
   const hidden = traces[0].hidden;
   container.replaceChildren(
     ...[...entries.values()].map((entry) => {
-      const sample = drawn(spec, entry, colours[entry.role] ?? colours["limit:unknown"]);
+      const sample = drawn(spec, entry, colours[entry.role] ?? colours["limit:unknown"], colours.quiet);
       if (!entry.ids.length) return element("li", {}, element("span", { class: "key" }, sample, entry.words));
       const pressed = String(!entry.ids.every((id) => hidden.has(id)));
       const attributes = { type: "button", class: "key", "aria-pressed": pressed, title: entry.title ?? "" };
@@ -61,7 +61,7 @@ export function legend(container, spec, traces, colours, toggle) {
 }
 
 /** A sample of a line, a span or a glyph. */
-function drawn(spec, { sample, dash }, colour) {
+function drawn(spec, { sample, dash }, colour, edge) {
   const svg = document.createElementNS(SVG, "svg");
   const attributes = { viewBox: "-9 -6 18 12", width: 18, height: 12, "aria-hidden": "true" };
   for (const [key, value] of Object.entries(attributes)) svg.setAttribute(key, value);
@@ -75,8 +75,9 @@ function drawn(spec, { sample, dash }, colour) {
   } else path.setAttribute("d", sample === "span" ? "M-8-5H8V5H-8z" : "M-8 0H8");
   const isFilled = shape ? shape.fill : sample === "span";
   path.setAttribute("fill", isFilled ? colour : "none");
-  path.setAttribute("stroke", isFilled ? "none" : colour);
-  path.setAttribute("stroke-width", shape ? 1.5 : 2);
+  const isSpan = !shape && sample === "span";
+  path.setAttribute("stroke", isSpan ? edge : isFilled ? "none" : colour);
+  path.setAttribute("stroke-width", isSpan ? 1 : shape ? 1.5 : 2);
   if (dash) path.setAttribute("stroke-dasharray", dash.join(" "));
   svg.append(path);
   return svg;

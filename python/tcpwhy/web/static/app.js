@@ -130,10 +130,14 @@ addEventListener("popstate", () => render());
 const theme = document.getElementById("theme");
 const root = document.documentElement;
 root.dataset.theme = localStorage.getItem("theme") ?? "";
+// What was chosen; else the pictures follow the system by themselves.
+export const themeNow = () => root.dataset.theme || "auto";
+
 theme.addEventListener("click", () => {
   const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   root.dataset.theme = isDark ? "light" : "dark";
   localStorage.setItem("theme", root.dataset.theme);
+  for (const picture of document.querySelectorAll("img.graph")) picture.src = picture.src.replace(/theme=\w+/, `theme=${themeNow()}`);
 });
 
 let resizing;

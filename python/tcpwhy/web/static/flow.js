@@ -1,5 +1,5 @@
 // One connection: the argument as `tcpwhy explain` gives it, and every interval.
-import { ask, told } from "./app.js";
+import { ask, themeNow, told } from "./app.js";
 import { files, h, limit, number, sure, table } from "./dom.js";
 import { bytes, duration, rate } from "./format.js";
 
@@ -18,7 +18,7 @@ export async function view([, id]) {
     found.has_graph ? h("section", { class: "card" },
       h("div", { class: "row between" }, h("h2", {}, "Time and sequence"),
         h("a", { class: "button", href: `/flow/${id}/graph`, "data-plain": true }, "Zoom in")),
-      h("img", { class: "graph", src: `/flow/${id}/graph.svg`, alt: `Time-sequence graph of ${found.pair}; its page has the numbers` })) : null,
+      h("img", { class: "graph", src: `/flow/${id}/graph.svg?theme=${themeNow()}`, alt: `Time-sequence graph of ${found.pair}; its page has the numbers` })) : null,
     ...[...argument.children].map((side) => h("section", { class: "card" }, side)),
     intervals(found),
   ].filter(Boolean);

@@ -40,9 +40,9 @@ pub fn flow_row(
     let half = &flow.halves[side];
     let totals = &half.totals;
     let rate = |bytes| BitRate::of(bytes, totals.data_span()).map(|rate| rate.0);
-    let (window_scale, window_scale_source) = match half.window_scale {
+    let (window_scale, window_scale_source) = match half.window.scale {
         Some(scale) => (Some(scale), Some("handshake")),
-        None => (half.inferred_scale(), half.inferred_scale().map(|_| "inferred")),
+        None => (half.window.inferred_scale(), half.window.inferred_scale().map(|_| "inferred")),
     };
     let least_rtt = [half.rtt.min, flow.handshake_rtt()].into_iter().flatten().min();
     if least_rtt == Some(Nanos(0)) {
@@ -159,7 +159,7 @@ pub fn segment_row(
     let (own, peer) = (&flow.halves[side], &flow.halves[1 - side]);
     let seq_start = own.relative(entry.seq).unwrap_or(0);
     let is_ack = entry.has(flags::ACK);
-    let scale = if entry.has(flags::SYN) { Some(0) } else { peer.window_scale };
+    let scale = if entry.has(flags::SYN) { Some(0) } else { peer.window.scale };
     let blocks = sack.iter().filter_map(|&(left, right)| {
         Some(format!("{}-{}", peer.relative(left)?, peer.relative(right)?))
     });

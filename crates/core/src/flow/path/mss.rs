@@ -12,6 +12,7 @@ pub struct Mss {
     candidates: [(u32, u8); 4],
     /// A segment longer than any MSS was seen: segmentation or receive offload.
     pub super_packets: bool,
+    headers_len: u32,
 }
 
 impl Default for Mss {
@@ -22,6 +23,7 @@ impl Default for Mss {
             observed: None,
             candidates: Default::default(),
             super_packets: false,
+            headers_len: 0,
         }
     }
 }
@@ -96,6 +98,18 @@ impl Mss {
     /// The same, or `None` when nothing tells.
     pub fn known(&self) -> Option<u32> {
         self.observed.or(self.offered)
+    }
+
+    /// IP and TCP header bytes of the last data segment.
+    #[inline]
+    pub fn headers_len(&self) -> u32 {
+        self.headers_len
+    }
+
+    /// Takes the IP and TCP header bytes of a data segment.
+    #[inline]
+    pub fn set_headers_len(&mut self, headers_len: u32) {
+        self.headers_len = headers_len;
     }
 
     /// How many full segments `len` bytes stand for, and whether a small one is left.

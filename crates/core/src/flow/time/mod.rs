@@ -10,4 +10,6 @@ pub mod rounds;
 pub mod signs;
 pub mod stretch;
 pub mod sums;
+pub mod timeline;
 pub mod view;
+pub mod writer;

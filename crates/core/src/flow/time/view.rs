@@ -21,6 +21,29 @@ pub struct Known {
     pub edge: Option<u64>,
 }
 
+/// A segment that is about to be filed: only [`SenderView::at`] makes one, so that time is charged
+/// once for each segment and after all that reached the sender before.
+#[derive(Debug)]
+#[must_use]
+pub struct Sending {
+    /// What the sender knew; `None` before the first acknowledgement reached it.
+    pub known: Option<Known>,
+    ts: Nanos,
+}
+
+/// What was sent by a segment.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// After the highest byte sent.
+    pub next: u64,
+    /// Payload of a full segment.
+    pub mss: u32,
+    /// It was small, and not because the window was.
+    pub dry: bool,
+    /// What ends the repair of a loss that is under way.
+    pub recovery_point: Option<u64>,
+}
+
 /// Acknowledgements on their way to the sender, and what has reached it.
 #[derive(Debug)]
 pub struct SenderView {
@@ -125,9 +148,10 @@ impl SenderView {
         self.coming.shrink_to_fit();
     }
 
-    /// What the sender of `entry` knew. `None` before the first acknowledgement reached it.
+    /// What the sender knew when it sent `entry`, to be handed to [`SenderView::send`] once it is
+    /// clear what the segment was.
     #[inline(always)]
-    pub fn at(&mut self, entry: &Entry) -> Option<Known> {
+    pub fn at(&mut self, entry: &Entry) -> Sending {
         while let Some(front) = self.coming.front() {
             let echoed = front.has_timestamps
                 && entry.has_timestamps()
@@ -138,38 +162,35 @@ impl SenderView {
             self.release_front(entry.ts);
         }
         let edge = (self.edge != UNKNOWN).then_some(self.edge);
-        (self.una != UNKNOWN).then_some(Known { una: self.una, edge })
+        let known = (self.una != UNKNOWN).then_some(Known { una: self.una, edge });
+        Sending { known, ts: entry.ts }
     }
 
-    /// The sender sends at `ts`. Gives whose time it was since the last time it did, and whether
-    /// the last of several acknowledgements meanwhile let it go on, by how soon after it that was:
+    /// Files the segment that `sending` is about. Gives whose time it was since the last send, and
+    /// whether the last of several acknowledgements let it out, by how soon after it that was:
     /// `None` unless the send queue was empty, by a small last segment, and they freed a part of
     /// what was in flight: neither hardly any of it nor nearly all.
     #[inline(always)]
-    pub fn take_times(&mut self, ts: Nanos) -> (&mut [Piece], Option<bool>) {
+    pub fn send(&mut self, sending: Sending, sent: Sent) -> (&mut [Piece], Option<bool>) {
+        let ts = sending.ts;
         self.clock.charge(self.holder(), ts);
         let (soon_after, ran_dry) = (ts.since(self.released_at), self.dry);
         let part = self.released > 1 && self.has_freed_a_part();
         let level = part && ran_dry && self.is_level();
+        let released = std::mem::take(&mut self.released);
+        let Sent { next, mss, dry, recovery_point } = sent;
+        (self.next, self.mss, self.dry) = (next, mss, dry);
+        self.recovery_point = recovery_point;
+        self.una_sent = self.una;
         let gap = self.clock.sent(ts);
         let mut woken = None;
-        if self.released > 1 {
-            let soon = is_woken(gap, i64::from(self.released), soon_after);
+        if released > 1 {
+            let soon = is_woken(gap, i64::from(released), soon_after);
             blame_pause(gap, soon);
             let soon = soon || level && soon_after < CLOCKED;
             woken = Some(soon).filter(|_| ran_dry && part);
         }
         (gap, woken)
-    }
-
-    /// The sender has sent up to `next`; `dry` if what it sent was small, `recovery_point` while it
-    /// repairs a loss.
-    #[inline(always)]
-    pub fn sent(&mut self, next: u64, mss: u32, dry: bool, recovery_point: Option<u64>) {
-        (self.next, self.mss, self.dry) = (next, mss, dry);
-        self.recovery_point = recovery_point;
-        self.released = 0;
-        self.una_sent = self.una;
     }
 
     fn has_freed_a_part(&self) -> bool {
@@ -308,15 +329,27 @@ mod tests {
         Entry { ts, tsval, tsecr, marks, window_raw: 1, ..Entry::default() }
     }
 
+    /// Sends a segment up to `next`, outside of a repair.
+    fn send<'a>(
+        view: &'a mut SenderView,
+        entry: &Entry,
+        next: u64,
+        mss: u32,
+        dry: bool,
+    ) -> (&'a mut [Piece], Option<bool>) {
+        let sending = view.at(entry);
+        view.send(sending, Sent { next, mss, dry, recovery_point: None })
+    }
+
     #[test]
     fn acknowledgements_take_effect_after_the_way_to_the_sender_and_back() {
         let mut view = SenderView::default();
         let tau = Nanos::from_millis(10);
         view.acknowledgement(&entry(0, 50, 0), 1_000, Some(5_000), tau);
         view.acknowledgement(&entry(5, 55, 0), 2_000, Some(5_000), tau);
-        assert_eq!(view.at(&entry(9, 0, 49)), None);
-        assert_eq!(view.at(&entry(10, 0, 50)), Some(Known { una: 1_000, edge: Some(6_000) }));
-        assert_eq!(view.at(&entry(11, 0, 55)).map(|known| known.una), Some(2_000), "echoed");
+        assert_eq!(view.at(&entry(9, 0, 49)).known, None);
+        assert_eq!(view.at(&entry(10, 0, 50)).known, Some(Known { una: 1_000, edge: Some(6_000) }));
+        assert_eq!(view.at(&entry(11, 0, 55)).known.map(|known| known.una), Some(2_000), "echoed");
     }
 
     #[test]
@@ -324,19 +357,16 @@ mod tests {
         let mut view = SenderView::default();
         let tau = Nanos::from_millis(10);
         view.acknowledgement(&entry(0, 0, 0), 0, Some(3_000), tau);
-        let send = |view: &mut SenderView, ms, next| {
-            view.at(&entry(ms, 0, 0));
-            let times = view.take_times(Nanos::from_millis(ms)).0.iter();
-            let times: Vec<_> = times
-                .map(|piece| (piece.holder, piece.end.since(piece.start).0 / 1_000_000))
-                .collect();
-            view.sent(next, 1_000, false, None);
-            times
+        let times = |view: &mut SenderView, ms, next| {
+            let times = send(view, &entry(ms, 0, 0), next, 1_000, false).0.iter();
+            let times =
+                times.map(|piece| (piece.holder, piece.end.since(piece.start).0 / 1_000_000));
+            times.collect::<Vec<_>>()
         };
-        assert_eq!(send(&mut view, 20, 1_000), []);
-        assert_eq!(send(&mut view, 21, 2_500), [(Holder::Network, 1)]);
+        assert_eq!(times(&mut view, 20, 1_000), []);
+        assert_eq!(times(&mut view, 21, 2_500), [(Holder::Network, 1)]);
         view.acknowledgement(&entry(40, 0, 0), 2_500, Some(3_000), tau);
-        assert_eq!(send(&mut view, 70, 3_500), [(Holder::Receiver, 29), (Holder::Idle, 20)]);
+        assert_eq!(times(&mut view, 70, 3_500), [(Holder::Receiver, 29), (Holder::Idle, 20)]);
     }
 
     #[test]
@@ -345,11 +375,8 @@ mod tests {
         let holder = |next: u64| {
             let mut view = SenderView::default();
             view.acknowledgement(&entry(0, 0, 0), 0, Some(65_483), Nanos(0));
-            view.at(&entry(1, 0, 0));
-            view.take_times(Nanos::from_millis(1));
-            view.sent(next, 65_483, false, None);
-            view.at(&entry(9, 0, 0));
-            let times = view.take_times(Nanos::from_millis(9)).0.iter();
+            send(&mut view, &entry(1, 0, 0), next, 65_483, false);
+            let times = send(&mut view, &entry(9, 0, 0), next, 65_483, false).0.iter();
             times.map(|piece| piece.holder).collect::<Vec<_>>()
         };
         assert_eq!(holder(1), [Holder::Network]);
@@ -363,15 +390,12 @@ mod tests {
         let woken = |freed: u64, after_us: i64| {
             let mut view = SenderView::default();
             view.acknowledgement(&entry(0, 0, 0), 0, None, Nanos(0));
-            view.at(&entry(1, 0, 0));
-            view.take_times(Nanos::from_millis(1));
-            view.sent(9_000, 1_000, true, None);
+            send(&mut view, &entry(1, 0, 0), 9_000, 1_000, true);
             for (i, ms) in [10, 20, 30].into_iter().enumerate() {
                 view.acknowledgement(&entry(ms, 0, 0), freed * (i as u64 + 1) / 3, None, Nanos(0));
             }
             let ts = Nanos::from_millis(30) + Nanos(after_us * 1_000);
-            view.at(&Entry { ts, ..entry(30, 0, 0) });
-            view.take_times(ts).1
+            send(&mut view, &Entry { ts, ..entry(30, 0, 0) }, 10_000, 1_000, true).1
         };
         assert_eq!(woken(3_000, 100), Some(true), "a third is free");
         assert_eq!(woken(3_000, 2_000), Some(false), "the program's own time");
@@ -391,9 +415,8 @@ mod tests {
             left.into_iter()
                 .zip(1..)
                 .map(move |(left, round)| {
-                    view.at(&us(round * 30_000));
-                    let woken = view.take_times(Nanos(round * 30_000_000)).1;
-                    view.sent(una + 90_000, 1_000, true, None);
+                    let at = us(round * 30_000);
+                    let woken = send(&mut view, &at, una + 90_000, 1_000, true).1;
                     let freed = 90_000 - left;
                     for i in 0..250 {
                         let at = us(round * 30_000 + 4_950 + i * 100);
@@ -421,7 +444,7 @@ mod tests {
             .enumerate()
             .map(|(i, (una, rwnd))| {
                 view.acknowledgement(&entry(i as i64, 0, 0), una, Some(rwnd), Nanos(0));
-                view.at(&entry(i as i64, 0, 0)).unwrap().edge.unwrap()
+                view.at(&entry(i as i64, 0, 0)).known.unwrap().edge.unwrap()
             })
             .collect();
         assert_eq!(edges, [9_000, 9_000, 8_000, 12_000]);

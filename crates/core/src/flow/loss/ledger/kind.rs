@@ -95,6 +95,17 @@ pub struct Acked {
     pub proof: Option<Rule>,
 }
 
+/// What is in flight.
+#[derive(Clone, Copy, Debug)]
+pub struct Flight {
+    /// Lowest byte not acknowledged, as the observer saw it.
+    pub una: u64,
+    /// After the highest byte sent.
+    pub next: u64,
+    /// A loss is being repaired.
+    pub repairing: bool,
+}
+
 /// How densely was sent before a segment, as codes; 0 where unknown.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Codes {

@@ -7,20 +7,23 @@
 mod acks;
 mod kind;
 mod missed;
+mod place;
 mod repair;
 mod rule;
 
-pub use kind::{Acked, Codes, Filed, Kind, Path};
+pub use kind::{Acked, Codes, Filed, Flight, Kind, Path};
 pub use rule::Rule;
 
 use self::missed::Missed;
 use crate::flow::entry::Entry;
-use crate::units::Nanos;
+use crate::units::{Nanos, Unwrap};
 use std::collections::VecDeque;
 
 /// The ranges in flight, and how the sender got there.
 #[derive(Debug, Default)]
 pub struct Ledger {
+    /// Widens the direction's sequence numbers; `None` before the first one is known.
+    numbers: Option<Unwrap>,
     sent: VecDeque<Sent>,
     /// Lowest byte not acknowledged, as the observer saw it.
     una: u64,
@@ -30,7 +33,6 @@ pub struct Ledger {
     /// The lowest byte seen: below `origin` when the capture begins in disorder.
     lowest: u64,
     missed: Missed,
-    started: bool,
     duplicate_acks: u32,
     /// After the highest byte selectively acknowledged.
     sack_high: u64,
@@ -48,6 +50,8 @@ pub struct Ledger {
     fin_end: u64,
     /// The other direction was seen, whatever it acknowledged.
     answered: bool,
+    /// End of the first full segment; 0 without one.
+    first_full_end: u64,
     overflow: u64,
     unanswered: u64,
 }
@@ -132,17 +136,6 @@ struct Resent {
 }
 
 impl Ledger {
-    /// Starts at `origin`, the first byte that can be sent. Later calls do nothing.
-    pub fn start(&mut self, origin: u64) {
-        if !self.started {
-            self.started = true;
-            self.origin = origin;
-            self.lowest = origin;
-            self.una = origin;
-            self.next = origin;
-        }
-    }
-
     /// Begins anew, in the same memory if that is little.
     pub(crate) fn renew(&mut self) {
         let mut sent = std::mem::take(&mut self.sent);
@@ -157,16 +150,6 @@ impl Ledger {
         self.recent.shrink_to_fit();
     }
 
-    /// The first byte that could be sent.
-    pub fn origin(&self) -> u64 {
-        self.origin
-    }
-
-    /// A FIN at `seq`: it takes a number that no data fills.
-    pub fn fin(&mut self, seq: u64) {
-        self.fin_end = self.fin_end.max(seq + 1);
-    }
-
     /// After the highest byte seen.
     pub fn next(&self) -> u64 {
         self.next
@@ -177,33 +160,38 @@ impl Ledger {
         self.una
     }
 
-    /// Whether the sender repairs a loss, and how.
-    pub fn recovery(&self) -> Option<Kind> {
-        self.recovery.map(|recovery| recovery.kind)
-    }
-
     /// What has to be acknowledged for the repair of a loss to end; `None` outside of one.
     pub fn recovery_point(&self) -> Option<u64> {
         self.recovery.map(|recovery| recovery.point)
     }
 
-    /// Whether `entry`, from `start` on, is a copy of a segment in flight. A host that sends
-    /// something again gives it another IPv4 identification, if it gives its segments different
-    /// ones at all; and it does not wait longer than a timeout, `rto`.
-    #[cold]
-    pub fn is_copy(&self, start: u64, entry: &Entry, rto: Option<Nanos>) -> bool {
-        let Ok(at) = self.sent.binary_search_by_key(&start, |sent| sent.start) else {
-            return false;
-        };
-        let sent = &self.sent[at];
-        let neighbours = [at.checked_sub(1), at.checked_add(1)];
-        let mut others = neighbours.iter().flatten().filter_map(|&at| self.sent.get(at));
-        !sent.hole
-            && entry.ts.since(sent.last()) < rto.unwrap_or(LEAST_RTO)
-            && sent.ip_id == entry.ip_id
-            && sent.tsval == entry.tsval
-            && sent.len == entry.payload_len
-            && others.all(|other| other.ip_id != entry.ip_id)
+    /// What is in flight.
+    #[inline(always)]
+    pub fn flight(&self) -> Flight {
+        Flight { una: self.una, next: self.next, repairing: self.recovery.is_some() }
+    }
+
+    /// Bytes from the first one that could be sent to the highest one seen.
+    pub fn sent_bytes(&self) -> u64 {
+        self.next.saturating_sub(self.origin)
+    }
+
+    /// Whether no acknowledgement of data was seen.
+    pub fn never_acked(&self) -> bool {
+        self.una <= self.origin
+    }
+
+    /// A full segment ended at `end`.
+    #[inline(always)]
+    pub fn note_full(&mut self, end: u64) {
+        if self.first_full_end == 0 {
+            self.first_full_end = end;
+        }
+    }
+
+    /// Whether smaller segments were acknowledged and full ones, sent as well, never were.
+    pub fn only_small_answered(&self) -> bool {
+        !self.never_acked() && self.una < self.first_full_end
     }
 
     /// Ranges that were given up since too many were in flight.
@@ -455,5 +443,3 @@ const KEPT_RANGES: usize = 4;
 const MOST_UNANSWERED: usize = 256;
 /// The largest window that TCP can advertise (RFC 7323 section 2.3).
 const LARGEST_HOLE: u64 = 1 << 30;
-/// Nobody sends again sooner while the round-trip time is unknown: the least timeout of Linux.
-const LEAST_RTO: Nanos = Nanos(200_000_000);

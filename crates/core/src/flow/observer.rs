@@ -1,0 +1,149 @@
+//! What the observers of a direction are told, and what they may know of it.
+//!
+//! A direction first says what a segment was: its place in the sequence space, what the sender
+//! knew, its class, whose time passed before it ([`Half`](crate::flow::half::Half)). Then everybody
+//! who keeps statistics is told, in any order: an observer reads the event, not another observer.
+
+use crate::flow::entry::Entry;
+use crate::flow::loss::ledger::{Acked, Filed, Flight, Kind};
+use crate::flow::path::delay::{Rtt, Tau};
+use crate::flow::path::mss::Mss;
+use crate::flow::path::window::Advertised;
+use crate::flow::time::rounds::Round;
+use crate::flow::time::view::Known;
+use crate::units::Nanos;
+
+/// Keeps statistics of a direction. Each event is a no-op unless an observer needs it.
+pub trait Observer {
+    /// A segment with payload was filed.
+    #[inline(always)]
+    fn on_data(&mut self, _data: &Data<'_>) {}
+
+    /// An acknowledgement of the direction's data was filed.
+    #[inline(always)]
+    fn on_ack(&mut self, _ack: &Ack<'_>) {}
+
+    /// A round-trip sample that holds the queue of the path.
+    #[inline(always)]
+    fn on_round_trip(&mut self, _sample: &RoundTrip) {}
+
+    /// A round ended with the data segment `data`.
+    #[inline(always)]
+    fn on_round(&mut self, _round: &Round, _data: &Data<'_>) {}
+
+    /// A loss episode began with the data segment `data`.
+    #[inline(always)]
+    fn on_loss(&mut self, _data: &Data<'_>) {}
+}
+
+/// What a direction has to know of the flow around it.
+#[derive(Clone, Copy, Debug)]
+pub struct Around<'a> {
+    /// Delay from the observer to the data sender and back.
+    pub sender: &'a Tau,
+    /// The same for the receiver.
+    pub receiver: &'a Tau,
+    /// Begin of the flow.
+    pub flow_start: Nanos,
+    /// Length of an interval.
+    pub interval: Nanos,
+}
+
+/// What a data segment was.
+#[derive(Clone, Copy, Debug)]
+pub struct Data<'a> {
+    /// The segment.
+    pub entry: &'a Entry,
+    /// What became of it.
+    pub filed: &'a Filed,
+    /// First byte in the wide sequence space.
+    pub start: u64,
+    /// Full packets that it stands for.
+    pub full: u32,
+    /// Whether a small one is among them.
+    pub small: bool,
+    /// Data packets of the direction, those of this segment included.
+    pub data_packets: u64,
+    /// What the sender knew; `None` before the first acknowledgement reached it.
+    pub known: Option<Known>,
+    /// What is in flight after it.
+    pub flight: Flight,
+    /// Whether the receiver's window has room for a full segment after it.
+    pub room: bool,
+    /// A loss was being repaired before it.
+    pub was_repairing: bool,
+    /// Flight size before it against its mean, in 256ths.
+    pub relative_flight: u16,
+    /// Round-trip time before it, or before what it repairs was lost.
+    pub rtt_before: Option<Nanos>,
+    /// Whether that is above the mean.
+    pub is_high: bool,
+    /// Round-trip times.
+    pub rtt: &'a Rtt,
+    /// Sizes of segments.
+    pub mss: &'a Mss,
+    /// The flow.
+    pub around: &'a Around<'a>,
+}
+
+impl Data<'_> {
+    /// Bytes never seen before, above all others.
+    #[inline(always)]
+    pub fn is_new(&self) -> bool {
+        self.filed.kind == Kind::New
+    }
+
+    /// Packets that it stands for.
+    #[inline(always)]
+    pub fn packets(&self) -> u32 {
+        self.full + u32::from(self.small)
+    }
+
+    /// New data that fills no packet: the send queue may have been empty behind it.
+    #[inline(always)]
+    pub fn ran_dry(&self) -> bool {
+        self.small && self.full == 0 && self.is_new()
+    }
+
+    /// Flight size in bytes, by what the sender knew.
+    #[inline(always)]
+    pub fn flight_size(&self) -> Option<u64> {
+        self.known.map(|known| self.flight.next.saturating_sub(known.una))
+    }
+}
+
+/// What an acknowledgement was.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack<'a> {
+    /// The segment that carries it.
+    pub entry: &'a Entry,
+    /// What it did.
+    pub acked: &'a Acked,
+    /// Whether it carries SACK blocks.
+    pub selective: bool,
+    /// Whether none before it acknowledged more.
+    pub is_newest: bool,
+    /// The window that it brings.
+    pub window: Advertised,
+    /// What is in flight after it.
+    pub flight: Flight,
+    /// Whether the receiver's window has room for a full segment.
+    pub room: bool,
+    /// When it reaches the sender, as far as that is known.
+    pub arrival: Nanos,
+    /// Round-trip times.
+    pub rtt: &'a Rtt,
+    /// Sizes of segments.
+    pub mss: &'a Mss,
+}
+
+/// A round-trip sample that holds the queue of the path.
+#[derive(Clone, Copy, Debug)]
+pub struct RoundTrip {
+    /// The sample.
+    pub rtt: Nanos,
+    /// The least one of the direction.
+    pub floor: Nanos,
+    /// The lesser of this one and the one before.
+    pub recent: Nanos,
+}

@@ -4,6 +4,7 @@ use crate::analysis::{Analysis, Followed};
 use crate::counter::{Counter, Counters};
 use crate::flow;
 use crate::flow::table::Limits;
+pub use crate::flow::table::class::Timeouts;
 pub use crate::options::{FlowChoice, Options};
 pub use crate::record::Table;
 use crate::units::Nanos;

@@ -1,8 +1,8 @@
-//! What the observers of a direction are told, and what they may know of it.
+//! Events of a direction, and the trait of those who observe them.
 //!
 //! A direction first says what a segment was: its place in the sequence space, what the sender
-//! knew, its class, whose time passed before it ([`Half`](crate::flow::half::Half)). Then everybody
-//! who keeps statistics is told, in any order: an observer reads the event, not another observer.
+//! knew, its class, whose time passed before it ([`Half`](crate::flow::half::Half)). Then every
+//! observer takes it, in any order: none reads the state of another.
 
 use crate::flow::entry::Entry;
 use crate::flow::loss::ledger::{Acked, Filed, Flight, Kind};
@@ -10,7 +10,7 @@ use crate::flow::path::delay::{Rtt, Tau};
 use crate::flow::path::mss::Mss;
 use crate::flow::path::window::Advertised;
 use crate::flow::time::rounds::Round;
-use crate::flow::time::view::Known;
+use crate::flow::time::view::{Known, Sent};
 use crate::units::Nanos;
 
 /// Keeps statistics of a direction. Each event is a no-op unless an observer needs it.
@@ -49,13 +49,23 @@ pub struct Around<'a> {
     pub interval: Nanos,
 }
 
-/// What a data segment was.
+/// Round-trip time before a segment, or before what it repairs was lost.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RttBefore {
+    /// The time.
+    pub rtt: Option<Nanos>,
+    /// Whether it is above the mean.
+    pub is_high: bool,
+}
+
+/// What a data segment was. All by value: what a plain segment needs of it stays in registers, and
+/// what is not inlined takes a copy.
 #[derive(Clone, Copy, Debug)]
 pub struct Data<'a> {
     /// The segment.
     pub entry: &'a Entry,
     /// What became of it.
-    pub filed: &'a Filed,
+    pub filed: Filed,
     /// First byte in the wide sequence space.
     pub start: u64,
     /// Full packets that it stands for.
@@ -74,16 +84,14 @@ pub struct Data<'a> {
     pub was_repairing: bool,
     /// Flight size before it against its mean, in 256ths.
     pub relative_flight: u16,
-    /// Round-trip time before it, or before what it repairs was lost.
-    pub rtt_before: Option<Nanos>,
-    /// Whether that is above the mean.
-    pub is_high: bool,
+    /// Round-trip time before it. Known from the first loss on: nobody asks before.
+    pub rtt_before: RttBefore,
     /// Round-trip times.
     pub rtt: &'a Rtt,
     /// Sizes of segments.
     pub mss: &'a Mss,
     /// The flow.
-    pub around: &'a Around<'a>,
+    pub around: Around<'a>,
 }
 
 impl Data<'_> {
@@ -103,6 +111,13 @@ impl Data<'_> {
     #[inline(always)]
     pub fn ran_dry(&self) -> bool {
         self.small && self.full == 0 && self.is_new()
+    }
+
+    /// What the sender's view has to know of it; `recovery_point` while a loss is being repaired.
+    #[inline(always)]
+    pub fn sent(&self, recovery_point: Option<u64>) -> Sent {
+        let (next, mss) = (self.flight.next, self.mss.value());
+        Sent { next, mss, dry: self.ran_dry(), recovery_point }
     }
 
     /// Flight size in bytes, by what the sender knew.

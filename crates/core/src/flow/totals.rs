@@ -5,9 +5,8 @@ use crate::flow::loss::seed::SeedCount;
 use crate::flow::observer::{Ack, Data, Observer};
 use crate::units::Nanos;
 
-/// What a direction sent, and what became of it.
+/// What a direction sent, and what became of it. The columns of the flows table say what each is.
 #[derive(Clone, Debug, Default)]
-#[expect(missing_docs, reason = "the columns of the flows table document them")]
 pub struct Totals {
     pub packets: u64,
     pub data_packets: u64,
@@ -46,7 +45,7 @@ impl Totals {
     }
 
     #[cold]
-    fn count_repair(&mut self, filed: &Filed) {
+    fn count_repair(&mut self, filed: Filed) {
         self.retransmitted_bytes += filed.retransmitted_bytes;
         self.missed_bytes -= filed.found_bytes;
         self.rto_events += u64::from(filed.rto_event);

@@ -4,7 +4,7 @@ mod facts;
 
 use crate::flow::entry::Entry;
 use crate::flow::loss::history::LossHistory;
-use crate::flow::loss::ledger::{Acked, Filed, Ledger, Path};
+use crate::flow::loss::ledger::{Acked, Filed, Kind, Ledger, Path};
 use crate::flow::observer::{Ack, Around, Data, Observer};
 use crate::flow::path::delay::Rtt;
 use crate::flow::path::mss::Mss;
@@ -13,14 +13,14 @@ use crate::flow::path::queue::QueueSense;
 use crate::flow::path::window::ReceiverWindow;
 use crate::flow::time::stretch::Now;
 use crate::flow::time::timeline::Timeline;
-use crate::flow::time::view::{Known, SenderView, Sent};
+use crate::flow::time::view::{Known, SenderView, Sending};
 use crate::flow::time::writer::Writer;
 use crate::flow::totals::Totals;
 use crate::units::{Nanos, Seq};
 use crate::wire::flags;
 
 /// Everything known of one direction. What a segment was is found by the first six, in the order of
-/// [`Half::data`] and [`Half::ack`]; the others keep statistics of it.
+/// [`Half::pass`] and [`Half::ack`]; the others keep statistics of it.
 #[derive(Debug, Default)]
 pub struct Half {
     /// Sizes of segments.
@@ -50,6 +50,15 @@ macro_rules! tell {
         $half.losses.$event($($what),+);
         $half.writer.$event($($what),+);
     };
+}
+
+/// Where a data segment lies, and how it was before it.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    start: u64,
+    end: u64,
+    relative_flight: u16,
+    was_repairing: bool,
 }
 
 /// What became of one data segment.
@@ -97,10 +106,9 @@ impl Half {
         self.totals.seed.segment(entry.seq, wire_bytes);
     }
 
-    /// Files a segment with payload: where it lies, what the sender knew, what the segment was,
-    /// what had held it back; then tells the observers.
+    /// Files a segment with payload: where it lies, what the sender knew, what the segment was.
     #[inline(always)]
-    pub fn data(&mut self, frame: u64, entry: &Entry, around: &Around<'_>) -> Option<FiledData> {
+    pub fn data(&mut self, frame: u64, entry: &Entry, around: Around<'_>) -> Option<FiledData> {
         let Some((start, end)) = self.ledger.range(entry) else {
             self.totals.out_of_window += 1;
             return None;
@@ -109,8 +117,7 @@ impl Half {
             self.queue.note_gap();
         }
         let sending = self.view.at(entry);
-        let known = sending.known;
-        let relative_flight = self.relative_flight(known);
+        let relative_flight = self.relative_flight(sending.known);
         let was_repairing = self.ledger.recovery_point().is_some();
         let path = Path {
             rtt: &self.rtt,
@@ -119,17 +126,52 @@ impl Half {
             bursts: self.losses.codes(entry.ts),
         };
         let filed = self.ledger.data(start, end, frame, entry, &path);
+        let place = Place { start, end, relative_flight, was_repairing };
+        Some(match filed.kind {
+            // Most segments: of these the compiler knows all that `filed` says, and leaves out what
+            // they do not need.
+            Kind::New => self.pass(entry, around, place, sending, Filed::new(filed.unique_bytes)),
+            _ => self.pass_again(entry, around, place, sending, filed),
+        })
+    }
+
+    /// [`Half::pass`] for all but new data.
+    #[cold]
+    #[inline(never)]
+    fn pass_again(
+        &mut self,
+        entry: &Entry,
+        around: Around<'_>,
+        place: Place,
+        sending: Sending,
+        filed: Filed,
+    ) -> FiledData {
+        self.pass(entry, around, place, sending, filed)
+    }
+
+    /// Lets the time up to a data segment pass, then tells the observers.
+    #[inline(always)]
+    fn pass(
+        &mut self,
+        entry: &Entry,
+        around: Around<'_>,
+        place: Place,
+        sending: Sending,
+        filed: Filed,
+    ) -> FiledData {
         self.mss.learn(entry.payload_len);
         self.mss.set_headers_len(entry.headers_len());
+        let (known, start) = (sending.known, place.start);
         let (full, small) = packets(&self.mss, entry.payload_len, start, known);
         if full > 0 {
-            self.ledger.note_full(end);
+            self.ledger.note_full(place.end);
         }
         let flight = self.ledger.flight();
-        let rtt_before = self.queue.rtt_before(&filed);
+        let asks_before = filed.loss_event || !self.losses.is_empty();
+        let rtt_before = asks_before.then(|| self.queue.before(&filed)).unwrap_or_default();
         let data = Data {
             entry,
-            filed: &filed,
+            filed,
             start,
             full,
             small,
@@ -137,25 +179,18 @@ impl Half {
             known,
             flight,
             room: self.window.has_room(flight.next, self.mss.value()),
-            was_repairing,
-            relative_flight,
+            was_repairing: place.was_repairing,
+            relative_flight: place.relative_flight,
             rtt_before,
-            is_high: rtt_before.is_some_and(|rtt| self.queue.is_high(rtt)),
             rtt: &self.rtt,
             mss: &self.mss,
             around,
         };
-        let sent = Sent {
-            next: flight.next,
-            mss: self.mss.value(),
-            dry: data.ran_dry(),
-            recovery_point: self.ledger.recovery_point(),
-        };
+        let sent = data.sent(self.ledger.recovery_point());
         let hold = self.writer.hold(&data);
         let (pieces, woken) = self.view.send(sending, sent);
         let wait = self.writer.attribute(pieces, hold, woken, self.rtt.srtt);
-        let data_packets = self.totals.data_packets;
-        let now = Now { ts: entry.ts, interval: around.interval, data_packets };
+        let now = Now { ts: entry.ts, interval: around.interval };
         let step = self.timeline.step(&data);
         if self.timeline.pass(step, &now, pieces, &wait) {
             self.capacity.interrupt();
@@ -168,13 +203,12 @@ impl Half {
         if filed.loss_event {
             tell!(self, on_loss(&data));
         }
-        let flight_size = data.flight_size();
-        Some(FiledData { filed, flight_size })
+        FiledData { filed, flight_size: data.flight_size() }
     }
 
     /// Files an acknowledgement of this direction's data; then tells the observers.
     #[inline(always)]
-    pub fn ack(&mut self, entry: &Entry, sack: &[(Seq, Seq)], around: &Around<'_>) -> Acked {
+    pub fn ack(&mut self, entry: &Entry, sack: &[(Seq, Seq)], around: Around<'_>) -> Acked {
         self.ledger.start(entry.ack);
         let mut wide = [(0, 0); 4];
         let blocks = if sack.is_empty() { &[] } else { self.ledger.widen(sack, &mut wide) };
@@ -274,7 +308,7 @@ impl Half {
     /// Ends everything at the last data segment.
     pub fn finish(&mut self, interval: Nanos) {
         if let Some(end) = self.totals.last_data {
-            self.timeline.finish(end, interval, self.totals.data_packets);
+            self.timeline.finish(end, interval);
         }
     }
 }

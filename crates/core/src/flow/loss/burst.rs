@@ -67,7 +67,7 @@ impl Bursts {
         }
     }
 
-    /// The round-trip time of what was sent lately is so much above its least.
+    /// The newest round-trip time is so much above the least.
     pub fn delayed(&mut self, excess: Nanos) {
         self.delays.add(delay_code(excess));
     }

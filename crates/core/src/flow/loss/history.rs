@@ -52,13 +52,14 @@ impl LossHistory {
     }
 
     /// Takes a data segment: what it lost, and what was sent.
-    fn take(&mut self, data: &Data<'_>) {
-        let (entry, filed, mss) = (data.entry, data.filed, data.mss.value());
+    #[inline(never)]
+    fn take(&mut self, data: Data<'_>) {
+        let (entry, filed, mss) = (data.entry, &data.filed, data.mss.value());
         let part = self.relative(mss as f32);
         let before = self.relative(filed.lost_offset as f32);
-        let excess = data.rtt_before.zip(data.rtt.min).map(|(rtt, floor)| rtt - floor);
-        let queued =
-            data.rtt_before.zip(data.rtt.min).is_some_and(|(rtt, floor)| is_queued(rtt, floor));
+        let rtt = data.rtt_before.rtt.zip(data.rtt.min);
+        let excess = rtt.map(|(rtt, floor)| rtt - floor);
+        let queued = rtt.is_some_and(|(rtt, floor)| is_queued(rtt, floor));
         let since = self.since_first.get_or_insert_default();
         since.trace.sent(entry.ts, entry.payload_len);
         since.bursts.sent(entry.ts, entry.payload_len, mss, data.is_new());
@@ -76,7 +77,12 @@ impl LossHistory {
                 since.pattern.interrupt();
             } else if let Some(flight) = filed.lost_flight {
                 let flight = flight.saturating_add(before);
-                since.pattern.lost(data.start, flight, (filed.loss_event, data.is_high), mss);
+                since.pattern.lost(
+                    data.start,
+                    flight,
+                    (filed.loss_event, data.rtt_before.is_high),
+                    mss,
+                );
             }
         }
     }
@@ -102,7 +108,7 @@ impl Observer for LossHistory {
     #[inline(always)]
     fn on_data(&mut self, data: &Data<'_>) {
         if data.filed.loss_event || !self.is_empty() {
-            self.take(data);
+            self.take(*data);
         }
     }
 

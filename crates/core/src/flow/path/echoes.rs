@@ -14,14 +14,14 @@ pub struct Echoes {
     awaited: VecDeque<(u32, Nanos)>,
     newest: Option<u32>,
     /// Round-trip time by the newest echoes, and when the last of them came.
-    pub lately: Option<(Nanos, Nanos)>,
+    pub newest_rtt: Option<(Nanos, Nanos)>,
     /// Round-trip time before the newest gap in the data.
     pub at_gap: Option<Nanos>,
 }
 
 impl Echoes {
     /// An acknowledgement with `tsval` passed towards the sender; `srtt` is the usual round-trip
-    /// time. Only the first one with a timestamp can be told from those after it.
+    /// time. Only the first one with a timestamp can be distinguished from those after it.
     #[inline]
     pub fn passed(&mut self, now: Nanos, tsval: u32, srtt: Nanos) {
         if self.newest.replace(tsval) == Some(tsval) {
@@ -61,8 +61,8 @@ impl Echoes {
     /// Round-trip time now of a sample `rtt` made of the least delays: what the newest echoes show,
     /// unless the last of them is older than two round trips.
     pub fn raise(&self, now: Nanos, rtt: Nanos) -> Nanos {
-        let fresh = |&(at, lately): &(Nanos, Nanos)| now.since(at).0 <= 2 * lately.0;
-        self.lately.filter(fresh).map_or(rtt, |(_, lately)| rtt.max(lately))
+        let fresh = |&(at, newest): &(Nanos, Nanos)| now.since(at).0 <= 2 * newest.0;
+        self.newest_rtt.filter(fresh).map_or(rtt, |(_, newest)| rtt.max(newest))
     }
 }
 
@@ -117,7 +117,7 @@ mod tests {
         let mut echoes = Echoes::default();
         let ms = Nanos::from_millis;
         assert_eq!(echoes.raise(ms(0), ms(40)), ms(40));
-        echoes.lately = Some((ms(0), ms(60)));
+        echoes.newest_rtt = Some((ms(0), ms(60)));
         assert_eq!(echoes.raise(ms(100), ms(40)), ms(60));
         assert_eq!(echoes.raise(ms(121), ms(40)), ms(40));
         assert_eq!(echoes.raise(ms(10), ms(70)), ms(70));

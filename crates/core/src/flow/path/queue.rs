@@ -3,7 +3,7 @@
 use super::echoes::Echoes;
 use crate::flow::entry::Entry;
 use crate::flow::loss::ledger::{Filed, Flight};
-use crate::flow::observer::{Data, Observer, RoundTrip};
+use crate::flow::observer::{Data, Observer, RoundTrip, RttBefore};
 use crate::flow::time::rounds::{Round, Rounds};
 use crate::flow::time::signs::is_raised;
 use crate::flow::time::view::Known;
@@ -52,12 +52,6 @@ impl QueueSense {
         }
     }
 
-    /// Whether a sample is above the smoothed ones.
-    #[inline]
-    pub fn is_high(&self, rtt: Nanos) -> bool {
-        self.mean.is_some_and(|mean| rtt > mean)
-    }
-
     /// Whether at least the share `least` of the samples was raised. So it is taken to be with too
     /// few of them, since a queue may have been missed.
     pub fn stands_now_and_then(&self, least: f64) -> bool {
@@ -66,11 +60,12 @@ impl QueueSense {
 
     /// Round-trip time before what `filed` repairs was lost. What never came was missed a round
     /// trip before it is sent again, and by then the sender has paused and the queue is gone.
-    #[inline(always)]
-    pub fn rtt_before(&self, filed: &Filed) -> Option<Nanos> {
+    pub fn before(&self, filed: &Filed) -> RttBefore {
         let unseen = filed.lost_at.is_some() && filed.seen_bytes == 0;
         let at_gap = self.echoes.as_ref().filter(|_| unseen).and_then(|echoes| echoes.at_gap);
-        at_gap.or_else(|| self.recent())
+        let rtt = at_gap.or_else(|| self.recent());
+        let is_high = rtt.zip(self.mean).is_some_and(|(rtt, mean)| rtt > mean);
+        RttBefore { rtt, is_high }
     }
 
     /// A segment came that leaves a gap behind it.
@@ -123,12 +118,12 @@ impl QueueSense {
         let emptied = self.emptied;
         let echoes = self.echoes.get_or_insert_default();
         (waited.0 * 4 < tau.0).then(|| {
-            let before = echoes.lately.map(|(_, rtt)| rtt);
+            let before = echoes.newest_rtt.map(|(_, rtt)| rtt);
             let rtt = match is_lossless {
                 true => rtt - waited,
                 false => without_waiting(rtt, before, waited, emptied),
             };
-            echoes.lately = Some((ts, rtt));
+            echoes.newest_rtt = Some((ts, rtt));
             rtt
         })
     }
@@ -174,6 +169,7 @@ mod tests {
             sense.sample(Nanos(1_000_000 + n), Nanos(1_000_000));
         }
         assert_eq!(sense.recent(), Some(Nanos(1_000_038)));
-        assert!(sense.is_high(Nanos(1_000_039)) && !sense.is_high(Nanos(1_000_000)));
+        let before = sense.before(&Filed::new(0));
+        assert!(before.is_high && before.rtt == sense.recent());
     }
 }

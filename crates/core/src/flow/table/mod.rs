@@ -118,11 +118,6 @@ impl<F> Table<F> {
         self.slots.len().saturating_sub(self.free.len())
     }
 
-    /// Whether no flow is held.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Files segments, each with the hash of its flow by [`Table::hash`].
     pub fn push<'a>(
         &mut self,

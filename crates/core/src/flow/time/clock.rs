@@ -1,5 +1,5 @@
 //! Whose time it is that passes while a half sends nothing: the passive form of the kernel's
-//! clocks (`tcp_chrono`) and of web100's `SndLimTime` (ALGORITHMS 7.11).
+//! clocks (`tcp_chrono`) and of web100's `SndLimTime` (algorithms 9).
 //!
 //! The time between two sends is cut where an acknowledgement reaches the sender and changes what
 //! it may do. Each piece belongs to whoever held the next send back.
@@ -120,7 +120,7 @@ impl Clock {
 /// A sender that an acknowledgement lets go on needs less than this: an interrupt, a wake-up, and
 /// what pacing by the millisecond is far above.
 const LEAST_UNUSED: Nanos = Nanos(150_000);
-/// Pieces of one gap that are told apart.
+/// Pieces of one gap that are kept apart.
 const PIECES: usize = 4;
 const HOLDERS: usize = 6;
 

@@ -170,11 +170,6 @@ pub struct Isolate {
 }
 
 impl Isolate {
-    /// Whether a transfer is under way.
-    pub fn in_transfer(&self) -> bool {
-        self.transfer
-    }
-
     /// A segment of `full` full packets, and a small one if `small`.
     #[inline(always)]
     pub fn segment(&mut self, ts: Nanos, full: u32, small: bool, before: Before) -> Step {
@@ -234,7 +229,7 @@ impl Isolate {
 
 /// Packets of a bulk transfer period (Siekkinen et al. 2008; IM 2021 section II.A).
 pub const BTP_MIN_PACKETS: u64 = 130;
-/// Share of the throughput that a merge must keep; ALGORITHMS 1.1.
+/// Share of the throughput that a merge must keep (algorithms 6).
 pub const MERGE_DROP: f64 = 0.9;
 /// Full packets in a row that end an application limited period.
 const FULL_PACKETS: u32 = 3;
@@ -263,7 +258,7 @@ mod tests {
         assert_eq!(isolate.segment(ms(2), 1, false, IDLE), Step::Transfer { start: ms(0) });
         assert_eq!(isolate.segment(ms(3), 0, true, IDLE), Step::Stay);
         assert_eq!(isolate.segment(ms(104), 1, false, IDLE), Step::Alp { start: ms(3) });
-        assert!(!isolate.in_transfer());
+        assert!(!isolate.transfer);
     }
 
     #[test]

@@ -78,14 +78,14 @@ impl Timeline {
     }
 
     /// Ends everything at the last data segment, `end`.
-    pub fn finish(&mut self, end: Nanos, interval: Nanos, data_packets: u64) {
+    pub fn finish(&mut self, end: Nanos, interval: Nanos) {
         if let Some(stretch) = &mut self.stretch {
-            stretch.finish(end, interval, data_packets);
+            stretch.finish(end, interval);
         }
     }
 
     #[cold]
-    fn begin(&mut self, ts: Nanos, around: &Around<'_>) {
+    fn begin(&mut self, ts: Nanos, around: Around<'_>) {
         let mut stretch = self.ended.take().unwrap_or_default();
         stretch.renew(ts, around.flow_start, around.interval);
         self.stretch = Some(stretch);
@@ -101,7 +101,7 @@ impl Timeline {
     #[inline(always)]
     fn sum(&mut self, data: &Data<'_>) {
         let Some(stretch) = &mut self.stretch else { return };
-        let (entry, filed) = (data.entry, data.filed);
+        let (entry, filed) = (data.entry, &data.filed);
         let window = stretch.window(data.full > 0);
         let sums = &mut window.sums;
         let headers_bytes = u64::from(data.packets()) * u64::from(entry.headers_len());
@@ -202,10 +202,10 @@ impl Observer for Timeline {
         }
     }
 
-    #[cold]
+    #[inline(always)]
     fn on_loss(&mut self, data: &Data<'_>) {
         if let (Some(sums), Some(floor)) = (self.late(), data.rtt.min) {
-            sums.signs_mut().loss(data.rtt_before, floor);
+            sums.signs_mut().loss(data.rtt_before.rtt, floor);
         }
     }
 }

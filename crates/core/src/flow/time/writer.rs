@@ -39,7 +39,7 @@ impl Writer {
     }
 
     /// Attributes the pieces of the time since the last send. `hold` is what held the segment back,
-    /// `woken` whether the last acknowledgement let it out, where that can be told.
+    /// `woken` whether the last acknowledgement let it out, where that is known.
     #[inline(always)]
     pub fn attribute(
         &mut self,

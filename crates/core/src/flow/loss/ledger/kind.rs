@@ -1,4 +1,4 @@
-//! The words of the ledger: what it is told, and what it answers.
+//! The words of the ledger: what it takes, and what it answers.
 
 use super::rule::Rule;
 use crate::flow::path::delay::Rtt;

@@ -155,11 +155,6 @@ impl Ledger {
         self.next
     }
 
-    /// Lowest byte not acknowledged, as the observer saw it.
-    pub fn una(&self) -> u64 {
-        self.una
-    }
-
     /// What has to be acknowledged for the repair of a loss to end; `None` outside of one.
     pub fn recovery_point(&self) -> Option<u64> {
         self.recovery.map(|recovery| recovery.point)
@@ -211,14 +206,14 @@ impl Ledger {
             self.append(start, end, frame, entry, path);
             Filed::new(end - start)
         } else {
-            self.unusual(start, end, frame, entry, path)
+            self.unusual(start, end, frame, entry, *path)
         };
         self.last_sent = entry.ts;
         filed
     }
 
     #[cold]
-    fn unusual(&mut self, start: u64, end: u64, frame: u64, entry: &Entry, path: &Path) -> Filed {
+    fn unusual(&mut self, start: u64, end: u64, frame: u64, entry: &Entry, path: Path) -> Filed {
         let probe = |kind| Filed { kind, ..Filed::new(0) };
         if end - start <= 1 && start + 1 == self.next {
             let kind = if path.window_closed { Kind::ZeroWindowProbe } else { Kind::KeepAlive };
@@ -230,12 +225,12 @@ impl Ledger {
         }
         if start >= self.next {
             if start > self.next {
-                self.open_hole(start, frame, entry, path);
+                self.open_hole(start, frame, entry, &path);
             }
-            self.append(start, end, frame, entry, path);
+            self.append(start, end, frame, entry, &path);
             return Filed::new(end - start);
         }
-        self.again(start, end, frame, entry, path)
+        self.again(start, end, frame, entry, &path)
     }
 
     #[inline(always)]
@@ -432,8 +427,8 @@ impl Ledger {
     }
 }
 
-/// Ranges in flight that are told apart: a window of 1 GiB in full-sized segments is 740,000; what
-/// real windows hold is a hundredth of that.
+/// Ranges in flight: a window of 1 GiB in full-sized segments is 740,000, and real windows hold a
+/// hundredth of that.
 const MOST_RANGES: usize = 65_536;
 /// Room that the ledger of the next flow takes over.
 const KEPT_WHEN_RENEWED: usize = 16;

@@ -64,7 +64,7 @@ impl Refusal {
     }
 }
 
-/// Estimates the capacity from packet gaps, in three phases (ALGORITHMS 3.3): the modes of the
+/// Estimates the capacity from packet gaps, in three phases (algorithms 10): the modes of the
 /// rates of pairs; with several of them, the asymptotic dispersion rate (ADR) from trains of 3 to
 /// 39 packets; the strongest pair mode at or above that.
 ///
@@ -167,7 +167,7 @@ fn dispersion_rate(samples: &[Sample], width: f64) -> Option<Mode> {
 
 /// The strongest pair mode that does not lie below the dispersion rate; then, where cross traffic
 /// or an acknowledgement per packet put the strength into a fraction of the rate, the multiple of
-/// it that is a mode of its own (ALGORITHMS 7.12, harmonic rule).
+/// it that is a mode of its own (algorithms 10, harmonic rule).
 fn choose<'a>(pairs: &'a [Mode], adr: Option<&Mode>) -> &'a Mode {
     let tallest = |modes: &mut dyn Iterator<Item = &'a Mode>| modes.max_by_key(|mode| mode.height);
     let above = adr.and_then(|adr| {

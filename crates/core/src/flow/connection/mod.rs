@@ -106,7 +106,7 @@ impl Flow {
         half.totals.keep_alives += u64::from(keep_alive);
         let sent = match entry.payload_len {
             0 => None,
-            _ => half.data(frame, entry, &around),
+            _ => half.data(frame, entry, around),
         };
         if entry.has(flags::FIN) {
             half.fin(entry);
@@ -171,7 +171,7 @@ impl Flow {
         let around =
             Around { sender: &taus[1 - side], receiver: &taus[side], flow_start, interval };
         let half = &mut self.halves[1 - side];
-        let acked = half.ack(entry, sack, &around);
+        let acked = half.ack(entry, sack, around);
         if let Some(tau) = acked.sample {
             self.taus[side].sample(entry.ts, tau);
             if let Some(sender) = self.taus[1 - side].recent() {

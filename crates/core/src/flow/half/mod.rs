@@ -5,7 +5,7 @@ mod facts;
 use crate::flow::entry::Entry;
 use crate::flow::loss::history::LossHistory;
 use crate::flow::loss::ledger::{Acked, Filed, Kind, Ledger, Path};
-use crate::flow::observer::{Ack, Around, Data, Observer};
+use crate::flow::observer::{Ack, Around, Data, Observer, RttBefore};
 use crate::flow::path::delay::Rtt;
 use crate::flow::path::mss::Mss;
 use crate::flow::path::probe::CapacityProbe;
@@ -167,8 +167,10 @@ impl Half {
             self.ledger.note_full(place.end);
         }
         let flight = self.ledger.flight();
-        let asks_before = filed.loss_event || !self.losses.is_empty();
-        let rtt_before = asks_before.then(|| self.queue.before(&filed)).unwrap_or_default();
+        let rtt_before = match filed.loss_event || !self.losses.is_empty() {
+            true => self.queue.before(filed.is_unseen()),
+            false => RttBefore::default(),
+        };
         let data = Data {
             entry,
             filed,

@@ -2,7 +2,7 @@
 
 use super::echoes::Echoes;
 use crate::flow::entry::Entry;
-use crate::flow::loss::ledger::{Filed, Flight};
+use crate::flow::loss::ledger::Flight;
 use crate::flow::observer::{Data, Observer, RoundTrip, RttBefore};
 use crate::flow::time::rounds::{Round, Rounds};
 use crate::flow::time::signs::is_raised;
@@ -58,10 +58,10 @@ impl QueueSense {
         self.samples < FEWEST_SAMPLES || f64::from(self.raised) >= least * f64::from(self.samples)
     }
 
-    /// Round-trip time before what `filed` repairs was lost. What never came was missed a round
-    /// trip before it is sent again, and by then the sender has paused and the queue is gone.
-    pub fn before(&self, filed: &Filed) -> RttBefore {
-        let unseen = filed.lost_at.is_some() && filed.seen_bytes == 0;
+    /// Round-trip time before a segment, or before what it repairs was lost: what never came,
+    /// `unseen`, was missed a round trip before it is sent again. By then the sender has paused and
+    /// the queue is gone.
+    pub fn before(&self, unseen: bool) -> RttBefore {
         let at_gap = self.echoes.as_ref().filter(|_| unseen).and_then(|echoes| echoes.at_gap);
         let rtt = at_gap.or_else(|| self.recent());
         let is_high = rtt.zip(self.mean).is_some_and(|(rtt, mean)| rtt > mean);
@@ -169,7 +169,7 @@ mod tests {
             sense.sample(Nanos(1_000_000 + n), Nanos(1_000_000));
         }
         assert_eq!(sense.recent(), Some(Nanos(1_000_038)));
-        let before = sense.before(&Filed::new(0));
+        let before = sense.before(false);
         assert!(before.is_high && before.rtt == sense.recent());
     }
 }

@@ -129,6 +129,12 @@ pub struct Path<'a> {
 }
 
 impl Filed {
+    /// Whether it repairs what the capture never showed.
+    #[inline]
+    pub fn is_unseen(&self) -> bool {
+        self.lost_at.is_some() && self.seen_bytes == 0
+    }
+
     /// New data of so many bytes.
     #[inline]
     pub fn new(unique_bytes: u64) -> Filed {

@@ -35,7 +35,7 @@ pub(crate) struct Analysis {
     /// Frame number of the newest segment; entries keep the low half of theirs.
     pub frame: u64,
     /// A flow that ended, for the next one to use its memory.
-    spare: Option<Box<Followed>>,
+    ended: Option<Box<Followed>>,
     allowance: Allowance,
 }
 
@@ -121,7 +121,7 @@ impl Analyse for Analysis {
             judged |= self.end_half(&mut followed, flow_id, side, chosen.then_some(&community_id));
         }
         self.counters.add(Counter::FlowsWithVerdict, u64::from(judged));
-        self.spare = Some(followed);
+        self.ended = Some(followed);
     }
 
     fn closed(&mut self, followed: &mut Followed) {
@@ -170,7 +170,7 @@ impl Analysis {
             rows: Rows::default(),
             no_data: None,
             frame: 0,
-            spare: None,
+            ended: None,
             allowance: Allowance::default(),
         }
     }
@@ -178,13 +178,13 @@ impl Analysis {
     /// The state of a flow that begins with `entry`.
     #[cold]
     fn begin(&mut self, key: &FlowKey, frame: u64, entry: &Entry) -> Box<Followed> {
-        let Some(mut spare) = self.spare.take() else {
+        let Some(mut ended) = self.ended.take() else {
             let flow = Flow::new(*key, frame, entry);
             return Box::new(Followed { flow, tallies: [None, None], past: [None, None] });
         };
-        spare.flow.renew(*key, frame, entry);
-        (spare.tallies, spare.past) = ([None, None], [None, None]);
-        spare
+        ended.flow.renew(*key, frame, entry);
+        (ended.tallies, ended.past) = ([None, None], [None, None]);
+        ended
     }
 
     fn flow_id(&self, flow: &Flow) -> u64 {

@@ -5,7 +5,7 @@ use crate::flow::loss::ledger::Rule;
 use crate::flow::path::capacity::Capacity;
 use crate::flow::time::period::Period;
 use crate::flow::time::stretch::Interval;
-use crate::flow::{Filed, Flow, handshake};
+use crate::flow::{Flow, SegmentOutcome, handshake};
 use crate::record::{
     Ends, FlowFacts, FlowRow, IntervalFacts, IntervalRow, PeriodFacts, PeriodRow, SegmentRow, Text,
     Verdict,
@@ -152,7 +152,7 @@ pub fn segment_row(
     ends: Ends,
     frame: u64,
     (entry, sack): (&Entry, &[(Seq, Seq)]),
-    filed: &Filed,
+    filed: &SegmentOutcome,
     rtt_ns: Option<Nanos>,
 ) -> SegmentRow {
     let side = handshake::side(entry);
@@ -193,7 +193,7 @@ pub fn segment_row(
 }
 
 /// What decided the kind of a segment that is not new, or what its acknowledgement proves.
-fn rule(filed: &Filed) -> Option<Rule> {
+fn rule(filed: &SegmentOutcome) -> Option<Rule> {
     let kind = filed.sent.map(|sent| sent.filed.rule).filter(|&rule| rule != Rule::Above);
     kind.or(filed.acked.proof)
 }
@@ -204,7 +204,7 @@ fn proof(rule: Rule, witness: Option<u64>) -> String {
     witness.map_or_else(|| meaning.to_owned(), |frame| format!("{meaning}; frame {frame}"))
 }
 
-fn segment_kind(entry: &Entry, filed: &Filed) -> &'static str {
+fn segment_kind(entry: &Entry, filed: &SegmentOutcome) -> &'static str {
     match (filed.sent, entry.flags()) {
         _ if filed.duplicate => "duplicate_frame",
         (Some(sent), _) => sent.filed.kind.name(),

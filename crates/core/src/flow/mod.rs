@@ -17,4 +17,4 @@ pub mod table;
 pub mod time;
 pub mod totals;
 
-pub use connection::{Filed, Flow};
+pub use connection::{Flow, SegmentOutcome};

@@ -10,7 +10,7 @@ use crate::flow::path::delay::{Rtt, Tau};
 use crate::flow::path::mss::Mss;
 use crate::flow::path::window::Advertised;
 use crate::flow::time::rounds::Round;
-use crate::flow::time::view::{Known, Sent};
+use crate::flow::time::view::{SenderState, Sent};
 use crate::units::Nanos;
 
 /// Keeps statistics of a direction. Each event is a no-op unless an observer needs it.
@@ -58,14 +58,16 @@ pub struct RttBefore {
     pub is_high: bool,
 }
 
-/// What a data segment was. All by value: what a plain segment needs of it stays in registers, and
-/// what is not inlined takes a copy.
+/// What a data segment was. What is not inlined takes a copy, so that what a plain segment needs of
+/// it stays in registers.
 #[derive(Clone, Copy, Debug)]
 pub struct Data<'a> {
     /// The segment.
     pub entry: &'a Entry,
-    /// What became of it.
-    pub filed: Filed,
+    /// What became of it, but for `unique_bytes`.
+    pub filed: &'a Filed,
+    /// Bytes seen for the first time.
+    pub unique_bytes: u64,
     /// First byte in the wide sequence space.
     pub start: u64,
     /// Full packets that it stands for.
@@ -75,7 +77,7 @@ pub struct Data<'a> {
     /// Data packets of the direction, those of this segment included.
     pub data_packets: u64,
     /// What the sender knew; `None` before the first acknowledgement reached it.
-    pub known: Option<Known>,
+    pub known: Option<SenderState>,
     /// What is in flight after it.
     pub flight: Flight,
     /// Whether the receiver's window has room for a full segment after it.
@@ -84,7 +86,7 @@ pub struct Data<'a> {
     pub was_repairing: bool,
     /// Flight size before it against its mean, in 256ths.
     pub relative_flight: u16,
-    /// Round-trip time before it. Known from the first loss on: nobody asks before.
+    /// Round-trip time before it. SenderState from the first loss on: nobody asks before.
     pub rtt_before: RttBefore,
     /// Round-trip times.
     pub rtt: &'a Rtt,

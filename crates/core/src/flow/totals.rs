@@ -45,7 +45,7 @@ impl Totals {
     }
 
     #[cold]
-    fn count_repair(&mut self, filed: Filed) {
+    fn count_repair(&mut self, filed: &Filed) {
         self.retransmitted_bytes += filed.retransmitted_bytes;
         self.missed_bytes -= filed.found_bytes;
         self.rto_events += u64::from(filed.rto_event);
@@ -68,7 +68,7 @@ impl Observer for Totals {
         self.last_data = Some(data.entry.ts);
         self.data_packets = data.data_packets;
         self.payload_bytes += u64::from(data.entry.payload_len);
-        self.unique_bytes += data.filed.unique_bytes;
+        self.unique_bytes += data.unique_bytes;
         if !data.is_new() {
             self.count_repair(data.filed);
         } else if let Some(flight) = data.flight_size() {

@@ -33,7 +33,7 @@ pub struct Flow {
 
 /// What became of one segment.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Filed {
+pub struct SegmentOutcome {
     /// It was a copy from a mirror port and counts for nothing else.
     pub duplicate: bool,
     /// What its payload was.
@@ -81,7 +81,7 @@ impl Flow {
         entry: &Entry,
         sack: &[(Seq, Seq)],
         interval: Nanos,
-    ) -> Filed {
+    ) -> SegmentOutcome {
         let side = side(entry);
         self.end = self.end.max(entry.ts);
         let copy = self.recent.is_copy(entry)
@@ -89,7 +89,7 @@ impl Flow {
             || (entry.has(flags::SYN) && self.handshake.is_copy(entry));
         if copy {
             self.halves[side].totals.duplicate_frames += 1;
-            return Filed { duplicate: true, ..Filed::default() };
+            return SegmentOutcome { duplicate: true, ..SegmentOutcome::default() };
         }
         self.first_seq[side].get_or_insert(entry.seq);
         self.halves[side].count(entry);
@@ -111,7 +111,7 @@ impl Flow {
         if entry.has(flags::FIN) {
             half.fin(entry);
         }
-        Filed { duplicate: false, sent, acked, keep_alive }
+        SegmentOutcome { duplicate: false, sent, acked, keep_alive }
     }
 
     /// Opening and closing, and what the options say about both halves.

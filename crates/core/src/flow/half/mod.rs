@@ -13,7 +13,7 @@ use crate::flow::path::queue::QueueSense;
 use crate::flow::path::window::ReceiverWindow;
 use crate::flow::time::stretch::Now;
 use crate::flow::time::timeline::Timeline;
-use crate::flow::time::view::{Known, SenderView, Sending};
+use crate::flow::time::view::{SenderState, SenderView, Sending};
 use crate::flow::time::writer::Writer;
 use crate::flow::totals::Totals;
 use crate::units::{Nanos, Seq};
@@ -57,6 +57,7 @@ macro_rules! tell {
 struct Place {
     start: u64,
     end: u64,
+    unique_bytes: u64,
     relative_flight: u16,
     was_repairing: bool,
 }
@@ -126,13 +127,13 @@ impl Half {
             bursts: self.losses.codes(entry.ts),
         };
         let filed = self.ledger.data(start, end, frame, entry, &path);
-        let place = Place { start, end, relative_flight, was_repairing };
-        Some(match filed.kind {
-            // Most segments: of these the compiler knows all that `filed` says, and leaves out what
-            // they do not need.
-            Kind::New => self.pass(entry, around, place, sending, Filed::new(filed.unique_bytes)),
-            _ => self.pass_again(entry, around, place, sending, filed),
-        })
+        let unique_bytes = filed.unique_bytes;
+        let place = Place { start, end, unique_bytes, relative_flight, was_repairing };
+        let flight_size = match filed.kind {
+            Kind::New => self.pass(entry, around, place, sending, Filed::NEW),
+            _ => self.pass_again(entry, around, place, sending, &filed),
+        };
+        Some(FiledData { filed, flight_size })
     }
 
     /// [`Half::pass`] for all but new data.
@@ -144,12 +145,12 @@ impl Half {
         around: Around<'_>,
         place: Place,
         sending: Sending,
-        filed: Filed,
-    ) -> FiledData {
+        filed: &Filed,
+    ) -> Option<u64> {
         self.pass(entry, around, place, sending, filed)
     }
 
-    /// Lets the time up to a data segment pass, then tells the observers.
+    /// Lets the time up to a data segment pass, then tells the observers. Gives the flight size.
     #[inline(always)]
     fn pass(
         &mut self,
@@ -157,8 +158,8 @@ impl Half {
         around: Around<'_>,
         place: Place,
         sending: Sending,
-        filed: Filed,
-    ) -> FiledData {
+        filed: &Filed,
+    ) -> Option<u64> {
         self.mss.learn(entry.payload_len);
         self.mss.set_headers_len(entry.headers_len());
         let (known, start) = (sending.known, place.start);
@@ -174,6 +175,7 @@ impl Half {
         let data = Data {
             entry,
             filed,
+            unique_bytes: place.unique_bytes,
             start,
             full,
             small,
@@ -205,7 +207,7 @@ impl Half {
         if filed.loss_event {
             tell!(self, on_loss(&data));
         }
-        FiledData { filed, flight_size: data.flight_size() }
+        data.flight_size()
     }
 
     /// Files an acknowledgement of this direction's data; then tells the observers.
@@ -241,9 +243,9 @@ impl Half {
         acked
     }
 
-    /// A round-trip sample: the receiver's delay, and the sender's as known `now`. `queues` tells
-    /// whether the delay that was measured holds the queue of the path, as far as that is known:
-    /// whether the receiver is the farther end.
+    /// A round-trip sample: the receiver's delay, and the sender's as known `now`. `queues` says
+    /// whether the measured delay holds the queue of the path: whether the receiver is the farther
+    /// end.
     #[inline(always)]
     pub fn round_trip(&mut self, now: Nanos, rtt: Nanos, queues: bool) {
         let rtt = self.queue.raise(now, rtt);
@@ -283,7 +285,7 @@ impl Half {
 
     /// Flight size against its mean; 0 while it is unknown.
     #[inline(always)]
-    fn relative_flight(&mut self, known: Option<Known>) -> u16 {
+    fn relative_flight(&mut self, known: Option<SenderState>) -> u16 {
         let Some(known) = known else { return 0 };
         let flight = self.ledger.next().saturating_sub(known.una);
         self.losses.relative_flight(flight, self.totals.data_packets)
@@ -318,7 +320,7 @@ impl Half {
 /// How many full packets `len` bytes from `start` on stand for, and whether a small one is among
 /// them. What the end of the receiver's window cut short is no sign of the application.
 #[inline(always)]
-fn packets(mss: &Mss, len: u32, start: u64, known: Option<Known>) -> (u32, bool) {
+fn packets(mss: &Mss, len: u32, start: u64, known: Option<SenderState>) -> (u32, bool) {
     let (full, small) = mss.split(len);
     let left = known.and_then(|known| known.edge).map(|edge| edge.saturating_sub(start));
     let cut = small && left.is_some_and(|left| left < u64::from(full + 1) * u64::from(mss.value()));

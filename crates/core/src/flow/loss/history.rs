@@ -29,9 +29,8 @@ impl LossHistory {
         self.since_first.is_none()
     }
 
-    /// Flight size against its mean over the last few hundred segments, in 256ths: what was in
-    /// flight when a segment was sent is compared with its own time, since flows change. `sent`
-    /// counts the data packets before.
+    /// Flight size against its mean over the last few hundred segments, in 256ths. Flows change, so
+    /// that a flight is compared with its own time. `sent` counts the data packets before.
     pub fn relative_flight(&mut self, flight: u64, sent: u64) -> u16 {
         let flight = flight as f32;
         let begun = sent >= FLIGHT_MEMORY;
@@ -54,7 +53,7 @@ impl LossHistory {
     /// Takes a data segment: what it lost, and what was sent.
     #[inline(never)]
     fn take(&mut self, data: Data<'_>) {
-        let (entry, filed, mss) = (data.entry, &data.filed, data.mss.value());
+        let (entry, filed, mss) = (data.entry, data.filed, data.mss.value());
         let part = self.relative(mss as f32);
         let before = self.relative(filed.lost_offset as f32);
         let rtt = data.rtt_before.rtt.zip(data.rtt.min);
@@ -67,7 +66,7 @@ impl LossHistory {
             since.bursts.lost(filed, excess);
         }
         if data.is_new() {
-            let parts = entry.payload_len.div_ceil(mss.max(1)).clamp(1, MOST_PARTS) as u16;
+            let parts = entry.payload_len.div_ceil(mss.max(1)).clamp(1, MAX_PARTS) as u16;
             let flight = data.relative_flight;
             since.pattern.sent(data.start, flight, (parts, part), data.flight.repairing);
         }
@@ -121,6 +120,6 @@ impl Observer for LossHistory {
 }
 
 /// Segments of the largest super-packet (64 KiB of 1,448 bytes).
-const MOST_PARTS: u32 = 46;
+const MAX_PARTS: u32 = 46;
 /// Segments over which flights are compared: a few rounds of most flows.
 const FLIGHT_MEMORY: u64 = 64;

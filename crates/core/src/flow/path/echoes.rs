@@ -1,9 +1,9 @@
 //! Echoes near the receiver: how long after an acknowledgement the data comes that answers it.
 //!
 //! Near the receiver the queue of the path lies between an acknowledgement and the data that echoes
-//! its timestamp (RFC 7323 section 4). One echo at a time would meet the same part of every flight,
-//! and where flights are bursts that may be the one that finds the queue empty: several are awaited
-//! at once, spread over the round trip.
+//! its timestamp (RFC 7323 section 4). One echo at a time would meet the same part of every flight.
+//! Where flights are bursts, that part may find the queue empty. So several are awaited at once,
+//! spread over the round trip.
 
 use crate::units::Nanos;
 use std::collections::VecDeque;
@@ -29,11 +29,11 @@ impl Echoes {
         }
         // Once the queue has grown far beyond `srtt`, they are spread over the age of the oldest.
         let age = |at: Option<&(u32, Nanos)>| at.map(|&(_, since)| now.since(since).0);
-        let spacing = srtt.0.max(age(self.awaited.front()).unwrap_or(0)) / MOST as i64;
+        let spacing = srtt.0.max(age(self.awaited.front()).unwrap_or(0)) / MAX_AWAITED as i64;
         if age(self.awaited.back()).is_some_and(|age| age < spacing) {
             return;
         }
-        if self.awaited.len() >= MOST {
+        if self.awaited.len() >= MAX_AWAITED {
             let mut odd = true;
             self.awaited.retain(|_| {
                 odd = !odd;
@@ -67,7 +67,7 @@ impl Echoes {
 }
 
 /// Echoes awaited at once, and so the samples that a round trip gives.
-const MOST: usize = 8;
+const MAX_AWAITED: usize = 8;
 
 #[cfg(test)]
 mod tests {
@@ -92,11 +92,11 @@ mod tests {
         for ms in 0..6_000 {
             echoes.passed(Nanos::from_millis(ms), ms as u32, Nanos::from_millis(30));
         }
-        assert!(echoes.awaited.len() <= MOST);
+        assert!(echoes.awaited.len() <= MAX_AWAITED);
         assert_eq!(echoes.came_back(Nanos::from_millis(6_000), 0), Some(Nanos::from_millis(6_000)));
         let later = (1..6_000)
             .filter(|&tsecr| echoes.came_back(Nanos::from_millis(9_000), tsecr).is_some());
-        assert!((3..MOST).contains(&later.count()));
+        assert!((3..MAX_AWAITED).contains(&later.count()));
     }
 
     #[test]

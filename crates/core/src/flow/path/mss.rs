@@ -47,15 +47,15 @@ impl Mss {
 
     /// Learns from a length other than the one observed.
     fn learn_other(&mut self, len: u32) {
-        let limit = self.offered.unwrap_or(LARGEST_WITHOUT_OPTION);
+        let limit = self.offered.unwrap_or(MAX_WITHOUT_OPTION);
         if len > limit {
             // Nine tenths of a jumbo frame without the option is a larger MSS, not an offload.
-            self.super_packets |= self.offered.is_some() || len > LARGEST_JUMBO;
-            if self.offered.is_some() || len > LARGEST_JUMBO {
+            self.super_packets |= self.offered.is_some() || len > MAX_JUMBO;
+            if self.offered.is_some() || len > MAX_JUMBO {
                 return;
             }
         }
-        let least = self.offered.unwrap_or(LARGEST_WITHOUT_OPTION) * LEAST_SHARE / 100;
+        let least = self.offered.unwrap_or(MAX_WITHOUT_OPTION) * MIN_SHARE / 100;
         if len >= least && self.observed.is_none_or(|observed| len > observed) {
             self.consider(len);
         }
@@ -120,7 +120,7 @@ impl Mss {
             (0, true)
         } else if len == mss {
             (1, false)
-        } else if len <= mss.max(self.offered.unwrap_or(LARGEST_WITHOUT_OPTION)) {
+        } else if len <= mss.max(self.offered.unwrap_or(MAX_WITHOUT_OPTION)) {
             // Not yet learned, but no more than one packet may carry.
             (1, false)
         } else {
@@ -131,13 +131,13 @@ impl Mss {
 
 /// Times that a length must be seen before it counts as the MSS.
 const OFTEN_ENOUGH: u8 = 3;
-/// Percent of the offered MSS below which a length is what the application wrote, not what the path
-/// takes: the least IPv6 MTU of 1280 leaves 84 % of what Ethernet carries.
-const LEAST_SHARE: u32 = 84;
+/// Percent of the offered MSS below which a length is what the application wrote. The least IPv6
+/// MTU of 1280 leaves 84 % of what Ethernet carries.
+const MIN_SHARE: u32 = 84;
 /// Ethernet less IPv4 and TCP headers.
-const LARGEST_WITHOUT_OPTION: u32 = 1460;
+const MAX_WITHOUT_OPTION: u32 = 1460;
 /// A 9,000-byte frame less headers.
-const LARGEST_JUMBO: u32 = 8960;
+const MAX_JUMBO: u32 = 8960;
 /// Ethernet less IPv4 and TCP headers and timestamps: what most segments of today have.
 const ETHERNET_WITH_TIMESTAMPS: u32 = 1448;
 

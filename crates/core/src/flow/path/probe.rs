@@ -39,9 +39,9 @@ impl CapacityProbe {
     }
 
     /// The same as far as it is credible: at a link that is full something queues now and then. A
-    /// rate that is hardly above what was delivered, and never made a queue, is that of whoever
-    /// paced or clocked the packets (algorithms 10), and so is one that hardly any gaps agree on.
-    /// Pairs that a link spread apart are its own.
+    /// rate hardly above what was delivered that never made a queue is the pace of the sender
+    /// (algorithms 10). So is one that hardly any gaps agree on. Pairs that a link spread apart are
+    /// its own.
     pub fn credible(&self, capacity: Capacity, totals: &Totals, queue: &QueueSense) -> Capacity {
         let lost = totals.retransmitted_bytes - totals.spurious_bytes;
         let lossy = lost as f64 >= LOSSY * totals.payload_bytes as f64;

@@ -6,7 +6,7 @@ use crate::flow::loss::ledger::Flight;
 use crate::flow::observer::{Data, Observer, RoundTrip, RttBefore};
 use crate::flow::time::rounds::{Round, Rounds};
 use crate::flow::time::signs::is_raised;
-use crate::flow::time::view::Known;
+use crate::flow::time::view::SenderState;
 use crate::units::Nanos;
 use crate::wire::flags;
 
@@ -39,7 +39,12 @@ impl QueueSense {
 
     /// The round that new data ends, sent by a sender that knew `known`.
     #[inline(always)]
-    pub fn turn(&mut self, ts: Nanos, known: Option<Known>, flight: &Flight) -> Option<Round> {
+    pub fn turn(
+        &mut self,
+        ts: Nanos,
+        known: Option<SenderState>,
+        flight: &Flight,
+    ) -> Option<Round> {
         known.and_then(|known| self.rounds.sent(ts, known.una, flight.next, flight.repairing))
     }
 
@@ -55,10 +60,10 @@ impl QueueSense {
     /// Whether at least the share `least` of the samples was raised. So it is taken to be with too
     /// few of them, since a queue may have been missed.
     pub fn stands_now_and_then(&self, least: f64) -> bool {
-        self.samples < FEWEST_SAMPLES || f64::from(self.raised) >= least * f64::from(self.samples)
+        self.samples < MIN_SAMPLES || f64::from(self.raised) >= least * f64::from(self.samples)
     }
 
-    /// Round-trip time before a segment, or before what it repairs was lost: what never came,
+    /// Round-trip time before a segment, or before what it repairs was lost. What never came,
     /// `unseen`, was missed a round trip before it is sent again. By then the sender has paused and
     /// the queue is gone.
     pub fn before(&self, unseen: bool) -> RttBefore {
@@ -101,9 +106,9 @@ impl QueueSense {
         }
     }
 
-    /// The round-trip time by an echo that took `tau` on the sender's side, of `rtt` in all: near
-    /// the receiver it is this that shows the queue. The sender may have `waited` for data, but no
-    /// longer than since it last sent some. `is_lossless` tells that it never lost anything.
+    /// The round-trip time by an echo that took `tau` on the sender's side, of `rtt` in all. Near
+    /// the receiver this shows the queue. The sender may have `waited` for data, but no longer than
+    /// since it last sent some. `is_lossless` tells that it never lost anything.
     pub fn echo(
         &mut self,
         ts: Nanos,
@@ -139,8 +144,8 @@ impl Observer for QueueSense {
 /// The round-trip time in `rtt`, in which the sender waited for data up to `waited`. Behind a
 /// segment that emptied its queue it may have, so that the time is only known to lie between.
 /// Elsewhere pacing alone may hold it back, and the least of a few samples holds hardly any of
-/// that: the estimate falls at once and rises slowly, as a queue does, but never below what waiting
-/// leaves: within a burst that is all.
+/// that. So the estimate falls at once and rises slowly, as a queue does. It never falls below what
+/// waiting leaves: within a burst that is all.
 fn without_waiting(rtt: Nanos, before: Option<Nanos>, waited: Nanos, emptied: bool) -> Nanos {
     let least = rtt - waited;
     let Some(before) = before else { return if emptied { least } else { rtt } };
@@ -155,7 +160,7 @@ const ECHO_RISE: i64 = 8;
 /// Samples over which they are smoothed.
 const MEMORY: i64 = 32;
 /// Round-trip samples below which a queue may have been missed.
-const FEWEST_SAMPLES: u32 = 20;
+const MIN_SAMPLES: u32 = 20;
 
 #[cfg(test)]
 mod tests {

@@ -1,15 +1,15 @@
 //! Since when nothing has held the sender back.
 
-use super::lasting::Lasting;
 use super::period::Before;
+use super::since::Since;
 use crate::flow::loss::ledger::Flight;
 use crate::units::Nanos;
 
 /// For how long the sender has been free, and had nothing in flight besides.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Freedom {
-    free: Lasting,
-    drained: Lasting,
+    free: Since,
+    drained: Since,
 }
 
 impl Freedom {
@@ -25,13 +25,13 @@ impl Freedom {
     /// What the sender could have done before a segment at `ts`, for Isolate.
     #[inline(always)]
     pub fn before(&self, ts: Nanos, srtt: Option<Nanos>) -> Before {
-        let idle = srtt.unwrap_or(Nanos::from_millis(100)).max(SHORTEST_IDLE);
+        let idle = srtt.unwrap_or(Nanos::from_millis(100)).max(MIN_IDLE);
         Before { free: self.free.until(ts), drained: self.drained.until(ts), idle }
     }
 }
 
 /// Silence shorter than this is scheduling, whatever the round-trip time.
-const SHORTEST_IDLE: Nanos = Nanos(10_000_000);
+const MIN_IDLE: Nanos = Nanos(10_000_000);
 
 #[cfg(test)]
 mod tests {

@@ -71,8 +71,9 @@ impl Period {
         self.end.since(self.start)
     }
 
-    /// What merging this one with the next two keeps of the throughput of the transfers alone, if
-    /// those are an application limited one and a transfer and it is at least the share `drop`.
+    /// What merging this one with the next two keeps of the throughput of the transfers alone.
+    /// `None` unless those are an application-limited one and a transfer, or if it is below the
+    /// share `drop`.
     fn merge_ratio(&self, alp: &Period, next: &Period, drop: f64) -> Option<f64> {
         let is_transfer = |period: &Period| period.kind != PeriodKind::Alp;
         if !is_transfer(self) || is_transfer(alp) || !is_transfer(next) {

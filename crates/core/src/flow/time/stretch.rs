@@ -1,6 +1,6 @@
 //! Cutting a half into intervals and periods while it sends.
 
-use crate::flow::time::clock::{Holder, Piece};
+use crate::flow::time::clock::{Holder, WaitSpan};
 use crate::flow::time::period::{self, MERGE_DROP, Period, PeriodKind, Step};
 use crate::flow::time::signs::Signs;
 use crate::flow::time::sums::{Sums, Window};
@@ -8,8 +8,8 @@ use crate::units::Nanos;
 
 /// The window of scores under way, and the interval and the period that it belongs to.
 ///
-/// Segments are added to `window`, which is emptied into the period at every end of an interval and
-/// at every application limited period, as the paper resets its sliding windows (IM 2021 section
+/// Segments are added to `window`. It is emptied into the period at every end of an interval and at
+/// every application-limited period, as the paper resets its sliding windows (IM 2021 section
 /// II.B). Full segments in an application limited period wait in `run`: three in a row begin a
 /// transfer, and then they belong to it.
 #[derive(Debug, Default)]
@@ -100,9 +100,11 @@ impl Stretch {
 
     /// Takes the time up to `now`: what Isolate decided, and whose time it was.
     #[inline(always)]
-    pub fn pass(&mut self, step: Step, now: &Now, pieces: &[Piece]) {
+    pub fn pass(&mut self, step: Step, now: &Now, pieces: &[WaitSpan]) {
         if step == Step::Stay && now.ts.since(self.interval_start) < now.interval {
-            pieces.iter().for_each(|piece| self.charge(piece.holder, piece.end.since(piece.start)));
+            for piece in pieces {
+                self.charge(piece.holder, piece.end.since(piece.start));
+            }
         } else {
             self.pass_end(step, *now, pieces);
         }
@@ -110,7 +112,7 @@ impl Stretch {
 
     /// The same where a period or an interval may end.
     #[inline(never)]
-    fn pass_end(&mut self, step: Step, now: Now, pieces: &[Piece]) {
+    fn pass_end(&mut self, step: Step, now: Now, pieces: &[WaitSpan]) {
         // What follows a full segment is the pause; small packets alone begin with the last one.
         if let Step::Alp { start } | Step::Pause { start } = step
             && start < now.ts
@@ -137,7 +139,7 @@ impl Stretch {
 
     /// The same where intervals end in between.
     #[cold]
-    fn pass_intervals(&mut self, now: &Now, pieces: &[Piece]) {
+    fn pass_intervals(&mut self, now: &Now, pieces: &[WaitSpan]) {
         let mut ends = self.interval_ends(now);
         for piece in pieces {
             let mut start = piece.start;
@@ -187,13 +189,13 @@ impl Stretch {
     /// Whether intervals have ended, or so many periods that some have to settle.
     #[inline]
     pub fn has_ended_some(&self) -> bool {
-        !self.intervals.is_empty() || self.periods.len() >= MOST_PERIODS
+        !self.intervals.is_empty() || self.periods.len() >= MAX_PERIODS
     }
 
-    /// The periods, to be given back, and how many of the first have settled: too many are left
-    /// after Merge, and later ones hardly ever reach the oldest. None if there is room.
+    /// The periods, to be given back, and how many of the first are final. Too many are left after
+    /// Merge, and later ones hardly ever reach the oldest. None if there is room.
     pub fn crowded_periods(&mut self) -> Option<(Vec<Period>, usize)> {
-        if self.periods.len() < MOST_PERIODS {
+        if self.periods.len() < MAX_PERIODS {
             return None;
         }
         let periods = period::merge(std::mem::take(&mut self.periods), MERGE_DROP);
@@ -268,6 +270,6 @@ impl Stretch {
 
 /// Periods that wait for others to be merged with, some 500 bytes each. Programs that pause have
 /// thousands, and most flows do.
-const MOST_PERIODS: usize = 10;
+const MAX_PERIODS: usize = 10;
 /// Periods of which Merge still sees the neighbours when others have settled.
 const KEPT_PERIODS: usize = 4;

@@ -1,6 +1,6 @@
 //! The time of a direction, divided into periods and intervals, with what was sent in each.
 
-use super::clock::Piece;
+use super::clock::WaitSpan;
 use super::freedom::Freedom;
 use super::period::{Isolate, Step};
 use super::rounds::Round;
@@ -51,7 +51,7 @@ impl Timeline {
 
     /// Takes the time since the last send, before `now`. Whether a period began or ended with it.
     #[inline(always)]
-    pub fn pass(&mut self, step: Step, now: &Now, pieces: &[Piece], wait: &Wait) -> bool {
+    pub fn pass(&mut self, step: Step, now: &Now, pieces: &[WaitSpan], wait: &Wait) -> bool {
         let Some(stretch) = &mut self.stretch else { return false };
         stretch.pass(step, now, pieces);
         if let Some((woken, ns)) = wait.behind_empty_queue {
@@ -101,11 +101,11 @@ impl Timeline {
     #[inline(always)]
     fn sum(&mut self, data: &Data<'_>) {
         let Some(stretch) = &mut self.stretch else { return };
-        let (entry, filed) = (data.entry, &data.filed);
+        let (entry, filed) = (data.entry, data.filed);
         let window = stretch.window(data.full > 0);
         let sums = &mut window.sums;
         let headers_bytes = u64::from(data.packets()) * u64::from(entry.headers_len());
-        let ip_bytes = filed.unique_bytes + headers_bytes;
+        let ip_bytes = data.unique_bytes + headers_bytes;
         if sums.first.is_none() {
             sums.first = Some(entry.ts);
             sums.first_ip_bytes = ip_bytes;
@@ -113,7 +113,7 @@ impl Timeline {
         sums.last = Some(entry.ts);
         sums.data_packets += u64::from(data.packets());
         sums.payload_bytes += u64::from(entry.payload_len);
-        sums.unique_bytes += filed.unique_bytes;
+        sums.unique_bytes += data.unique_bytes;
         if !data.is_new() {
             sums.retransmitted_bytes += filed.retransmitted_bytes;
             sums.loss_events += u64::from(filed.loss_event);

@@ -1,6 +1,6 @@
 //! What made the program that writes wait: Nagle's algorithm, room in the send buffer, or itself.
 
-use super::clock::{Holder, Piece};
+use super::clock::{Holder, WaitSpan};
 use super::nagle::Nagle;
 use crate::flow::observer::{Ack, Data, Observer};
 use crate::units::Nanos;
@@ -43,7 +43,7 @@ impl Writer {
     #[inline(always)]
     pub fn attribute(
         &mut self,
-        pieces: &mut [Piece],
+        pieces: &mut [WaitSpan],
         hold: Option<Holder>,
         woken: Option<bool>,
         srtt: Option<Nanos>,
@@ -56,13 +56,13 @@ impl Writer {
             Some(holder) => pieces.iter_mut().for_each(|piece| piece.holder = holder),
             None => {}
         }
-        // What Nagle's algorithm held back an acknowledgement lets out as well; and behind it there
-        // was nothing to write, or it would have been filled up: a writer that waits for room in
+        // An acknowledgement lets out what Nagle's algorithm held back as well. Behind that there
+        // was nothing to write, or it would have been filled up. A writer that waits for room in
         // its buffer adds to a last segment without asking for any (`tcp_sendmsg_locked`).
         let nagled = self.nagle.take_turn(hold == Some(Holder::Dry));
         let woken = woken.filter(|_| hold.is_none()).map(|woken| woken && !nagled);
         let long = woken.zip(srtt).and_then(|(woken, srtt)| long_wait(pieces, woken, srtt));
-        let pause_ns: i64 = pieces.iter().map(Piece::pause_ns).sum();
+        let pause_ns: i64 = pieces.iter().map(WaitSpan::pause_ns).sum();
         let answers = pause_ns > 0 && std::mem::take(&mut self.asked);
         Wait { pause_ns, answers, behind_empty_queue: long }
     }
@@ -78,7 +78,7 @@ impl Observer for Writer {
 /// The length of a wait behind an emptied queue, unless it is only one between super-segments that
 /// pacing spreads. One that an acknowledgement ended is no pause of the program, although its last
 /// write may have ended small.
-fn long_wait(gap: &mut [Piece], woken: bool, srtt: Nanos) -> Option<(bool, u64)> {
+fn long_wait(gap: &mut [WaitSpan], woken: bool, srtt: Nanos) -> Option<(bool, u64)> {
     let gap_ns: i64 = gap.iter().map(|piece| piece.end.since(piece.start).0).sum();
     if gap_ns < srtt.0 / ROUND_PARTS {
         return None;

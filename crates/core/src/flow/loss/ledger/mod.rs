@@ -24,7 +24,7 @@ use std::collections::VecDeque;
 pub struct Ledger {
     /// Widens the direction's sequence numbers; `None` before the first one is known.
     numbers: Option<Unwrap>,
-    sent: VecDeque<Sent>,
+    sent: VecDeque<Range>,
     /// Lowest byte not acknowledged, as the observer saw it.
     una: u64,
     /// After the highest byte seen.
@@ -58,7 +58,7 @@ pub struct Ledger {
 
 /// A contiguous range that was sent, or is missing.
 #[derive(Clone, Copy, Debug)]
-struct Sent {
+struct Range {
     start: u64,
     first: Nanos,
     /// Time from the first to the last copy in us.
@@ -77,8 +77,8 @@ struct Sent {
     hole: bool,
 }
 
-impl Sent {
-    const VOID: Sent = Sent {
+impl Range {
+    const VOID: Range = Range {
         start: 0,
         first: Nanos(0),
         last_us: 0,
@@ -239,7 +239,7 @@ impl Ledger {
             self.last_progress = entry.ts;
         }
         self.next = end;
-        self.push(Sent {
+        self.push(Range {
             start,
             first: entry.ts,
             last_us: 0,
@@ -259,10 +259,10 @@ impl Ledger {
     fn open_hole(&mut self, end: u64, frame: u64, entry: &Entry, path: &Path) {
         let mut start = self.next;
         // A gap of more than a window of any size is a capture that lost much: no ledger of it.
-        if end - start > LARGEST_HOLE {
-            start = end - LARGEST_HOLE;
+        if end - start > MAX_HOLE {
+            start = end - MAX_HOLE;
         }
-        self.push(Sent {
+        self.push(Range {
             start,
             first: entry.ts,
             last_us: 0,
@@ -279,17 +279,17 @@ impl Ledger {
     }
 
     #[inline(always)]
-    fn push(&mut self, sent: Sent) {
+    fn push(&mut self, sent: Range) {
         // Without acknowledgements, as in a capture of one direction, there is nothing to wait for.
         // Those of a capture that begins amidst a transfer first cover what came before it.
-        let most = if self.answered { MOST_RANGES } else { MOST_UNANSWERED };
+        let most = if self.answered { MAX_RANGES } else { MAX_UNANSWERED };
         if self.sent.len() >= most {
             let cut = if self.answered { &mut self.overflow } else { &mut self.unanswered };
             *cut += 1;
             self.sent.pop_front();
         }
         // Room first, then in place: see `Pool::push`.
-        self.sent.push_back(Sent::VOID);
+        self.sent.push_back(Range::VOID);
         if let Some(back) = self.sent.back_mut() {
             *back = sent;
         }
@@ -404,8 +404,8 @@ impl Ledger {
             }
             if hole.hole {
                 let (from, to) = (hole.start.max(start), hole.end().min(end));
-                let part = |a: u64, b: u64| Sent { start: a, len: (b - a) as u32, ..hole };
-                let now = Sent {
+                let part = |a: u64, b: u64| Range { start: a, len: (b - a) as u32, ..hole };
+                let now = Range {
                     first: entry.ts,
                     last_us: 0,
                     frame_low: frame as u32,
@@ -429,12 +429,12 @@ impl Ledger {
 
 /// Ranges in flight: a window of 1 GiB in full-sized segments is 740,000, and real windows hold a
 /// hundredth of that.
-const MOST_RANGES: usize = 65_536;
+const MAX_RANGES: usize = 65_536;
 /// Room that the ledger of the next flow takes over.
 const KEPT_WHEN_RENEWED: usize = 16;
 /// Room that an empty ledger keeps.
 const KEPT_RANGES: usize = 4;
 /// The same before anything came from the other side: an initial window of anybody.
-const MOST_UNANSWERED: usize = 256;
+const MAX_UNANSWERED: usize = 256;
 /// The largest window that TCP can advertise (RFC 7323 section 2.3).
-const LARGEST_HOLE: u64 = 1 << 30;
+const MAX_HOLE: u64 = 1 << 30;

@@ -76,9 +76,9 @@ impl Ledger {
         self.numbers.as_ref().is_some_and(|numbers| numbers.peek(entry.seq) + 1 == self.next)
     }
 
-    /// Whether the data segment `entry` is a copy of one that is in flight, from another place on
-    /// its way: the same range with the same identification, from a sender that counts them. `rto`
-    /// is `None` while no round-trip time is known.
+    /// Whether the data segment `entry` is a copy of one in flight, captured elsewhere on its way.
+    /// It has the same range and identification, from a sender that counts these. `rto` is `None`
+    /// while no round-trip time is known.
     #[inline(always)]
     pub fn is_copy(&self, entry: &Entry, rto: Option<Nanos>) -> bool {
         let Some(numbers) = &self.numbers else { return false };
@@ -87,8 +87,8 @@ impl Ledger {
     }
 
     /// Whether `entry`, from `start` on, is a copy of a segment in flight. A host that sends
-    /// something again gives it another IPv4 identification, if it gives its segments different
-    /// ones at all; and it does not wait longer than a timeout, `rto`.
+    /// something again gives it another IPv4 identification, if its segments have different ones at
+    /// all. And it does not wait longer than a timeout, `rto`.
     #[cold]
     fn repeats(&self, start: u64, entry: &Entry, rto: Option<Nanos>) -> bool {
         let Ok(at) = self.sent.binary_search_by_key(&start, |sent| sent.start) else {
@@ -98,7 +98,7 @@ impl Ledger {
         let neighbours = [at.checked_sub(1), at.checked_add(1)];
         let mut others = neighbours.iter().flatten().filter_map(|&at| self.sent.get(at));
         !sent.hole
-            && entry.ts.since(sent.last()) < rto.unwrap_or(LEAST_RTO)
+            && entry.ts.since(sent.last()) < rto.unwrap_or(MIN_RTO)
             && sent.ip_id == entry.ip_id
             && sent.tsval == entry.tsval
             && sent.len == entry.payload_len
@@ -109,4 +109,4 @@ impl Ledger {
 /// No window reaches further (RFC 7323 section 2.3): such a number is not of this connection.
 const FARTHEST: u64 = 1 << 30;
 /// Nobody sends again sooner while the round-trip time is unknown: the least timeout of Linux.
-const LEAST_RTO: Nanos = Nanos(200_000_000);
+const MIN_RTO: Nanos = Nanos(200_000_000);

@@ -4,7 +4,7 @@ mod facts;
 
 use crate::flow::entry::Entry;
 use crate::flow::loss::history::LossHistory;
-use crate::flow::loss::ledger::{Acked, Filed, Kind, Ledger, Path};
+use crate::flow::loss::ledger::{Acked, Filed, Ledger, Path};
 use crate::flow::observer::{Ack, Around, Data, Observer, RttBefore};
 use crate::flow::path::delay::Rtt;
 use crate::flow::path::mss::Mss;
@@ -57,7 +57,6 @@ macro_rules! tell {
 struct Place {
     start: u64,
     end: u64,
-    unique_bytes: u64,
     relative_flight: u16,
     was_repairing: bool,
 }
@@ -120,34 +119,42 @@ impl Half {
         let sending = self.view.at(entry);
         let relative_flight = self.relative_flight(sending.known);
         let was_repairing = self.ledger.recovery_point().is_some();
+        let place = Place { start, end, relative_flight, was_repairing };
         let path = Path {
             rtt: &self.rtt,
             window_closed: self.window.is_closed(),
             relative_flight,
             bursts: self.losses.codes(entry.ts),
         };
-        let filed = self.ledger.data(start, end, frame, entry, &path);
-        let unique_bytes = filed.unique_bytes;
-        let place = Place { start, end, unique_bytes, relative_flight, was_repairing };
-        let flight_size = match filed.kind {
-            Kind::New => self.pass(entry, around, place, sending, Filed::NEW),
-            _ => self.pass_again(entry, around, place, sending, &filed),
-        };
+        if !self.ledger.append_plain(start, end, frame, entry, &path) {
+            return Some(self.other_data(frame, entry, around, place, sending));
+        }
+        let filed = Filed::new(end - start);
+        let flight_size = self.pass(entry, around, place, sending, Filed::NEW, end - start);
         Some(FiledData { filed, flight_size })
     }
 
-    /// [`Half::pass`] for all but new data.
+    /// [`Half::data`] for all but new data in order.
     #[cold]
     #[inline(never)]
-    fn pass_again(
+    fn other_data(
         &mut self,
+        frame: u64,
         entry: &Entry,
         around: Around<'_>,
         place: Place,
         sending: Sending,
-        filed: &Filed,
-    ) -> Option<u64> {
-        self.pass(entry, around, place, sending, filed)
+    ) -> FiledData {
+        let path = Path {
+            rtt: &self.rtt,
+            window_closed: self.window.is_closed(),
+            relative_flight: place.relative_flight,
+            bursts: self.losses.codes(entry.ts),
+        };
+        let filed = self.ledger.data(place.start, place.end, frame, entry, &path);
+        let unique_bytes = filed.unique_bytes;
+        let flight_size = self.pass(entry, around, place, sending, &filed, unique_bytes);
+        FiledData { filed, flight_size }
     }
 
     /// Lets the time up to a data segment pass, then tells the observers. Gives the flight size.
@@ -159,6 +166,7 @@ impl Half {
         place: Place,
         sending: Sending,
         filed: &Filed,
+        unique_bytes: u64,
     ) -> Option<u64> {
         self.mss.learn(entry.payload_len);
         self.mss.set_headers_len(entry.headers_len());
@@ -175,7 +183,7 @@ impl Half {
         let data = Data {
             entry,
             filed,
-            unique_bytes: place.unique_bytes,
+            unique_bytes,
             start,
             full,
             small,

@@ -5,15 +5,21 @@ use crate::flow::entry::Entry;
 use crate::wire::flags;
 
 /// The newest window, and the shift by which it is read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct ReceiverWindow {
     /// Shift of the window; `None` while it is unknown.
     pub scale: Option<u8>,
-    /// End of the newest window; `None` while it is unknown.
-    edge: Option<u64>,
+    /// What may be sent ends here: 0 while the window is closed, [`UNLIMITED`] while unknown.
+    limit: u64,
     closed: bool,
     /// Made while the scale is unknown.
     evidence: Option<Box<ScaleEvidence>>,
+}
+
+impl Default for ReceiverWindow {
+    fn default() -> ReceiverWindow {
+        ReceiverWindow { scale: None, limit: UNLIMITED, closed: false, evidence: None }
+    }
 }
 
 /// A window that an acknowledgement brings.
@@ -41,7 +47,8 @@ impl ReceiverWindow {
         let closed = entry.window_raw == 0 && !syn;
         let closes = closed && !self.closed;
         self.closed = closed;
-        self.edge = rwnd.map(|rwnd| ack + rwnd);
+        let edge = rwnd.map_or(UNLIMITED, |rwnd| ack + rwnd);
+        self.limit = if closed { 0 } else { edge };
         Advertised { rwnd, closes }
     }
 
@@ -59,7 +66,7 @@ impl ReceiverWindow {
     /// Whether `len` bytes from `next` on fit. An unknown window has room.
     #[inline(always)]
     pub fn has_room(&self, next: u64, len: u32) -> bool {
-        !self.closed && self.edge.is_none_or(|edge| edge >= next + u64::from(len))
+        self.limit >= next + u64::from(len)
     }
 
     /// The scale that the flight sizes imply, when the handshake was not seen.
@@ -74,6 +81,9 @@ impl ReceiverWindow {
         Some(u64::from(evidence.raw_most) << evidence.least_scale()?)
     }
 }
+
+/// Beyond every number of the wide sequence space.
+const UNLIMITED: u64 = u64::MAX;
 
 #[cfg(test)]
 mod tests {
@@ -92,6 +102,6 @@ mod tests {
         assert!(!receiver.advertise(&window(0), 900, 1_000, 2_000).closes, "an old one");
         assert!(receiver.advertise(&window(0), 1_000, 1_000, 2_000).closes);
         assert!(!receiver.advertise(&window(0), 1_000, 1_000, 2_000).closes, "still closed");
-        assert!(receiver.is_closed() && !receiver.has_room(0, 0));
+        assert!(receiver.is_closed() && !receiver.has_room(1, 0));
     }
 }

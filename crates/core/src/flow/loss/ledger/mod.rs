@@ -199,21 +199,33 @@ impl Ledger {
         self.unanswered
     }
 
-    /// Files the data segment `start..end` at its time, and says what it was.
+    /// Files the data segment `start..end` if it is what most are: new, next to the last one, and
+    /// into an open window. Whether it was.
     #[inline(always)]
-    pub fn data(&mut self, start: u64, end: u64, frame: u64, entry: &Entry, path: &Path) -> Filed {
-        let filed = if start == self.next && end > start && !path.window_closed {
+    pub fn append_plain(
+        &mut self,
+        start: u64,
+        end: u64,
+        frame: u64,
+        entry: &Entry,
+        path: &Path,
+    ) -> bool {
+        let plain = start == self.next && end > start && !path.window_closed;
+        if plain {
             self.append(start, end, frame, entry, path);
-            Filed::new(end - start)
-        } else {
-            self.unusual(start, end, frame, entry, *path)
-        };
+            self.last_sent = entry.ts;
+        }
+        plain
+    }
+
+    /// Files any other data segment `start..end` at its time, and says what it was.
+    pub fn data(&mut self, start: u64, end: u64, frame: u64, entry: &Entry, path: &Path) -> Filed {
+        let filed = self.classify(start, end, frame, entry, path);
         self.last_sent = entry.ts;
         filed
     }
 
-    #[cold]
-    fn unusual(&mut self, start: u64, end: u64, frame: u64, entry: &Entry, path: Path) -> Filed {
+    fn classify(&mut self, start: u64, end: u64, frame: u64, entry: &Entry, path: &Path) -> Filed {
         let probe = |kind| Filed { kind, ..Filed::new(0) };
         if end - start <= 1 && start + 1 == self.next {
             let kind = if path.window_closed { Kind::ZeroWindowProbe } else { Kind::KeepAlive };
@@ -225,12 +237,12 @@ impl Ledger {
         }
         if start >= self.next {
             if start > self.next {
-                self.open_hole(start, frame, entry, &path);
+                self.open_hole(start, frame, entry, path);
             }
-            self.append(start, end, frame, entry, &path);
+            self.append(start, end, frame, entry, path);
             return Filed::new(end - start);
         }
-        self.again(start, end, frame, entry, &path)
+        self.again(start, end, frame, entry, path)
     }
 
     #[inline(always)]

@@ -3,6 +3,7 @@
 import pytest
 
 import arrows
+import exports
 import tidy
 
 
@@ -32,6 +33,9 @@ LONG_PYTHON = "def long():\n" + "    step()\n" * 80
         ("tools/a.py", LONG_PYTHON, "long has 81 lines"),
         ("crates/io/src/a.rs", LONG_RUST, "long has 82 lines"),
         ("ARCHITECTURE.md", "See `crates/core/src/phantom.rs`.\n", "is not there"),
+        ("crates/io/src/a.rs", "// See ALGORITHMS 7.\n", "by section"),
+        ("crates/io/src/a.rs", "// A rate (algorithms 99).\n", "no section 99"),
+        ("crates/core/src/flow/a.rs", "// The last that was told.\n", "docs/style.md"),
     ],
 )
 def test_a_breach_is_found(path, text, rule):
@@ -48,6 +52,7 @@ def test_a_breach_is_found(path, text, rule):
         ("crates/core/src/a.rs", "#[cfg(test)]\nmod tests {\n    use std::fs;\n}\n"),
         ("crates/io/src/sys.rs", "unsafe { x() }\n"),
         ("crates/sim/src/a.rs", "use tcpwhy_core::{units, wire};\n"),
+        ("crates/io/src/a.rs", "// A rate (algorithms 10, harmonic rule).\n"),
         ("ARCHITECTURE.md", "Begin at `crates/core/src/pipeline.rs` and in `store.py`.\n"),
     ],
 )
@@ -56,11 +61,7 @@ def test_what_is_allowed_is_not_a_breach(path, text):
 
 
 CIRCLES = {
-    "core": {
-        ("diagnosis/loss.rs", "diagnosis/network.rs"),
-        # A tunnel holds packets that may be tunnels.
-        ("wire/ethernet.rs", "wire/ip.rs", "wire/tunnel.rs", "wire/walk.rs"),
-    },
+    "core": {("diagnosis/loss.rs", "diagnosis/network.rs")},
     "sim": {
         # One sender, and one receiver, in several files: state in one, its steps in the others.
         ("tcp/limit.rs", "tcp/pacing.rs", "tcp/send.rs", "tcp/sender.rs"),
@@ -86,3 +87,21 @@ def test_a_circle_is_found(tmp_path):
     (tmp_path / "d.rs").write_text("use crate::a;\n")
     graph = arrows.arrows(tmp_path)
     assert [[path.stem for path in circle] for circle in arrows.circles(graph)] == [["a", "b", "c"]]
+
+
+def test_core_offers_what_others_use():
+    core = tidy.ROOT / "crates" / "core"
+    rust = [path for path in tidy.tracked(tidy.ROOT) if path.suffix == ".rs"]
+    assert exports.unused(core, [path for path in rust if core / "src" not in path.parents]) == []
+
+
+def test_what_nobody_uses_is_found(tmp_path):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "lib.rs").write_text("pub mod a;\nmod b;\npub use b::{Kept, Lost};\n")
+    (tmp_path / "src" / "a.rs").write_text(
+        "pub struct Part;\npub fn used(_: Part) {}\n// pub fn said() {}\npub fn unused() {}\n"
+    )
+    (tmp_path / "src" / "b.rs").write_text("pub struct Kept;\npub struct Lost;\npub fn own() {}\n")
+    (tmp_path / "user.rs").write_text("use it::{Kept, a::used};\n")
+    found = exports.unused(tmp_path, [tmp_path / "user.rs"])
+    assert found == ["src/a.rs: unused", "src/lib.rs: Lost"]

@@ -1,6 +1,7 @@
 """The house rules that no other tool checks. Prints one line per breach; a test runs it too."""
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -25,6 +26,20 @@ FORBIDDEN_IMPORTS = {
 }
 
 UNSAFE_HERE = "crates/io/src/sys"
+
+# Comments cite a section of it by its number: "(algorithms 10)".
+ALGORITHMS = "docs/algorithms.md"
+
+CITED_LATER = ("tools/tidy.py", "tests/test_tidy.py", "crates/core/src/diagnosis/")
+
+# Words of docs/style.md that are gone for good, by the folders that are free of them.
+BANNED = {
+    "crates/core/src/flow/": r"told|lately|deaf|spare",
+    "crates/core/src/wire/": r"told|lately|deaf|spare|settled|of which",
+    "crates/core/src/record/": r"told|lately|deaf|spare|settled",
+    "crates/core/src/score/": r"told|lately|deaf|spare|settled|of which",
+    "crates/core/src/model/": r"told|lately|deaf|spare|settled",
+}
 
 
 class Breach(NamedTuple):
@@ -117,6 +132,27 @@ def paths(source: Source) -> Iterator[tuple[int, str]]:
                 yield number, f"{name} is not there"
 
 
+def citations(source: Source) -> Iterator[tuple[int, str]]:
+    """What a comment cites is there."""
+    if source.path.startswith(CITED_LATER):
+        return
+    for number, line in enumerate(source.lines, 1):
+        if re.search(r"\bALGORITHMS\b", line):
+            yield number, f"ALGORITHMS: cite {ALGORITHMS} by section, as (algorithms 10)"
+        for section in re.findall(r"\(algorithms (\d+)\b", line):
+            if section not in _sections():
+                yield number, f"{ALGORITHMS} has no section {section}"
+
+
+def words(source: Source) -> Iterator[tuple[int, str]]:
+    """Words of the style that are not used stay away."""
+    for folder, banned in BANNED.items():
+        if source.path.startswith(folder):
+            for number, line in enumerate(source.lines, 1):
+                if match := re.search(rf"\b({banned})\b", line):
+                    yield number, f"{match[0]}: see docs/style.md for the word"
+
+
 RULES: list[Callable[[Source], Iterator[tuple[int, str]]]] = [
     sizes,
     functions,
@@ -124,6 +160,8 @@ RULES: list[Callable[[Source], Iterator[tuple[int, str]]]] = [
     directions,
     banners,
     paths,
+    citations,
+    words,
 ]
 
 
@@ -149,6 +187,12 @@ def check_tree(root: Path) -> Iterator[Breach]:
             yield Breach(name, 0, f"{path.stat().st_size} bytes: a file has at most {BLOB_BYTES}")
         if path.suffix in (".rs", ".py", ".pyi", ".md"):
             yield from check(Source(name, path.read_text(encoding="utf-8")))
+
+
+@functools.cache
+def _sections() -> frozenset[str]:
+    text = (ROOT / ALGORITHMS).read_text(encoding="utf-8")
+    return frozenset(re.findall(r"^## (\d+) ", text, re.M))
 
 
 def _python_functions(source: Source) -> Iterator[tuple[int, str, int]]:

@@ -2,6 +2,7 @@
 
 use crate::counter::{Counter, Counters};
 use crate::diagnosis::tally::Tally;
+use crate::flow::Flow;
 use crate::flow::entry::Entry;
 use crate::flow::handshake::side;
 use crate::flow::path::capacity::Capacity;
@@ -9,7 +10,6 @@ use crate::flow::table::Analyse;
 use crate::flow::table::class::Class;
 use crate::flow::time::period::{Period, PeriodKind};
 use crate::flow::time::stretch::Interval;
-use crate::flow::{Flow, Plan};
 use crate::judge::{Judge, Judged, Past};
 use crate::options::Options;
 use crate::record::{Ends, Rows, Table, Verdict};
@@ -25,7 +25,6 @@ use std::vec::Drain;
 pub(crate) struct Analysis {
     options: Options,
     wanted: Wanted,
-    plan: Plan,
     /// Why a half has no capacity that was too short for it: said of most halves.
     too_short: String,
     pub counters: Counters,
@@ -36,7 +35,7 @@ pub(crate) struct Analysis {
     /// Frame number of the newest segment; entries keep the low half of theirs.
     pub frame: u64,
     /// A flow that ended, for the next one to use its memory.
-    spare: Option<Box<Followed>>,
+    ended: Option<Box<Followed>>,
     allowance: Allowance,
 }
 
@@ -100,18 +99,18 @@ impl Analyse for Analysis {
         if self.wanted.segments {
             self.segment_with_row(flow, frame, entry, sack);
         } else {
-            let filed = flow.segment(frame, entry, sack, self.plan);
+            let filed = flow.segment(frame, entry, sack, self.options.interval);
             self.counters.add(Counter::DuplicateFrames, u64::from(filed.duplicate));
         }
         let side = side(entry);
-        if flow.halves[side].stretch.as_ref().is_some_and(|s| s.has_ended_some()) {
+        if flow.halves[side].stretch().is_some_and(|s| s.has_ended_some()) {
             self.judge_stretches(followed, side);
         }
     }
 
     fn end(&mut self, mut followed: Box<Followed>) {
         let flow = &mut followed.flow;
-        flow.finish(self.plan.interval);
+        flow.finish(self.options.interval);
         self.counters.count(Counter::Flows);
         let flow_id = self.flow_id(flow);
         let chosen = self.is_chosen(flow, flow_id);
@@ -122,7 +121,7 @@ impl Analyse for Analysis {
             judged |= self.end_half(&mut followed, flow_id, side, chosen.then_some(&community_id));
         }
         self.counters.add(Counter::FlowsWithVerdict, u64::from(judged));
-        self.spare = Some(followed);
+        self.ended = Some(followed);
     }
 
     fn closed(&mut self, followed: &mut Followed) {
@@ -164,7 +163,6 @@ impl Analysis {
                 periods: wants(Table::Periods),
                 segments: wants(Table::Segments),
             },
-            plan: Plan { interval: options.interval, refined: options.refined },
             too_short: format!("no capacity, {} data packets or fewer", options.min_packets),
             options,
             counters: Counters::default(),
@@ -172,7 +170,7 @@ impl Analysis {
             rows: Rows::default(),
             no_data: None,
             frame: 0,
-            spare: None,
+            ended: None,
             allowance: Allowance::default(),
         }
     }
@@ -180,13 +178,13 @@ impl Analysis {
     /// The state of a flow that begins with `entry`.
     #[cold]
     fn begin(&mut self, key: &FlowKey, frame: u64, entry: &Entry) -> Box<Followed> {
-        let Some(mut spare) = self.spare.take() else {
+        let Some(mut ended) = self.ended.take() else {
             let flow = Flow::new(*key, frame, entry);
             return Box::new(Followed { flow, tallies: [None, None], past: [None, None] });
         };
-        spare.flow.renew(*key, frame, entry);
-        (spare.tallies, spare.past) = ([None, None], [None, None]);
-        spare
+        ended.flow.renew(*key, frame, entry);
+        (ended.tallies, ended.past) = ([None, None], [None, None]);
+        ended
     }
 
     fn flow_id(&self, flow: &Flow) -> u64 {
@@ -215,7 +213,7 @@ impl Analysis {
         let pprate = followed.flow.halves[side].capacity(self.options.min_packets);
         let mut judge = judge_of(followed, side, ends, pprate, (&self.options, &self.too_short));
         let rows = chosen.is_some() && self.wanted.flows;
-        let silent = judge.half.stretch.is_none() && !self.options.compat_seed;
+        let silent = judge.half.stretch().is_none() && !self.options.compat_seed;
         let verdicts = match &self.no_data {
             Some(verdict) if silent => Judged::of_silence(rows.then(|| verdict.clone())),
             _ => judge.whole(rows, chosen.is_some() && self.wanted.periods),
@@ -257,7 +255,7 @@ impl Analysis {
 
     /// Judges the intervals and periods that have ended, and reports them where they are wanted.
     fn judge_stretches(&mut self, followed: &mut Followed, side: usize) {
-        let Some(stretch) = &mut followed.flow.halves[side].stretch else { return };
+        let Some(stretch) = followed.flow.halves[side].stretch_mut() else { return };
         let crowded = stretch.crowded_periods();
         let intervals = std::mem::take(&mut stretch.intervals);
         if !intervals.is_empty() {
@@ -265,7 +263,7 @@ impl Analysis {
         }
         if let Some((mut periods, settled)) = crowded {
             self.settle_periods(followed, side, periods.drain(..settled));
-            if let Some(stretch) = &mut followed.flow.halves[side].stretch {
+            if let Some(stretch) = followed.flow.halves[side].stretch_mut() {
                 stretch.keep_periods(periods);
             }
         }
@@ -322,7 +320,7 @@ impl Analysis {
     ) {
         let side = side(entry);
         let before = flow.halves[1 - side].rtt;
-        let filed = flow.segment(frame, entry, sack, self.plan);
+        let filed = flow.segment(frame, entry, sack, self.options.interval);
         self.counters.add(Counter::DuplicateFrames, u64::from(filed.duplicate));
         if self.options.frame.is_some_and(|wanted| wanted != frame) {
             return;

@@ -131,7 +131,7 @@ counters! {
 
 impl Counter {
     /// Counts the halves with a verdict of this confidence.
-    pub fn halves_of(confidence: Confidence) -> Counter {
+    pub(crate) fn halves_of(confidence: Confidence) -> Counter {
         match confidence {
             Confidence::High => Counter::HalvesHigh,
             Confidence::Medium => Counter::HalvesMedium,
@@ -140,7 +140,7 @@ impl Counter {
     }
 
     /// Counts the payload bytes of such halves.
-    pub fn bytes_of(confidence: Confidence) -> Counter {
+    pub(crate) fn bytes_of(confidence: Confidence) -> Counter {
         match confidence {
             Confidence::High => Counter::BytesHigh,
             Confidence::Medium => Counter::BytesMedium,

@@ -128,7 +128,7 @@ impl Judge<'_> {
     /// Judges the periods and the whole: the limitation that held for the largest share of the
     /// time, with the scores of all bulk transfer. Columns only if `rows` are wanted.
     pub fn whole(&mut self, rows: bool, period_rows: bool) -> Judged {
-        let periods = self.half.stretch.as_mut().map(|stretch| stretch.last_periods());
+        let periods = self.half.stretch_mut().map(|stretch| stretch.last_periods());
         let periods = periods.unwrap_or_default();
         let mut past = self.past.take().unwrap_or_default();
         for period in &periods {
@@ -185,7 +185,7 @@ impl Judge<'_> {
             capacity_bps: self.capacity.as_ref().and_then(|capacity| capacity.bps),
             others_between: self.capacity.as_ref().is_some_and(Capacity::is_shared),
             own_pace: self.capacity.as_ref().is_some_and(Capacity::is_pace),
-            window_scale: half.window_scale,
+            window_scale: half.window.scale,
             sack_agreed: self.sack_agreed,
             missed,
             position: self.position,
@@ -253,7 +253,7 @@ impl Judge<'_> {
             Ok(_) => self.no_capacity(),
         };
         let compat_seed = self.options.compat_seed;
-        let seed = &self.half.seed;
+        let seed = &self.half.totals.seed;
         Verdict {
             dispersion_score: scores.dispersion,
             retransmission_score: scores.retransmission,

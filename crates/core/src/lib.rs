@@ -6,16 +6,16 @@
 
 mod analysis;
 pub mod counter;
-pub mod diagnosis;
-pub mod flow;
-pub mod judge;
+mod diagnosis;
+mod flow;
+mod judge;
 pub mod limit;
 pub mod model;
 pub mod options;
 pub mod pipeline;
 pub mod record;
-pub mod report;
-pub mod score;
+mod report;
+mod score;
 pub mod units;
 pub mod verdict;
 pub mod wire;

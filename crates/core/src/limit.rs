@@ -334,24 +334,24 @@ causes! {
 
 impl Cause {
     /// Whether it is what the network's time was spent on.
-    pub fn is_of_network(self) -> bool {
+    pub(crate) fn is_of_network(self) -> bool {
         !matches!(self.limitation(), Limitation::Application | Limitation::ReceiverWindow)
     }
 
     /// Whether nothing holds the sender but TCP, which grows.
-    pub fn is_growth(self) -> bool {
+    pub(crate) fn is_growth(self) -> bool {
         matches!(self, Cause::SlowStart | Cause::CongestionAvoidance)
     }
 
     /// Whether a link is full.
-    pub fn is_bottleneck(self) -> bool {
+    pub(crate) fn is_bottleneck(self) -> bool {
         self.limitation().is_bottleneck()
     }
 }
 
 impl Limitation {
     /// Whether a link is full.
-    pub fn is_bottleneck(self) -> bool {
+    pub(crate) fn is_bottleneck(self) -> bool {
         matches!(self, Limitation::UnsharedBottleneck | Limitation::SharedBottleneck)
     }
 }

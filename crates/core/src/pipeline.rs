@@ -4,6 +4,7 @@ use crate::analysis::{Analysis, Followed};
 use crate::counter::{Counter, Counters};
 use crate::flow;
 use crate::flow::table::Limits;
+pub use crate::flow::table::class::Timeouts;
 pub use crate::options::{FlowChoice, Options};
 pub use crate::record::Table;
 use crate::units::Nanos;
@@ -44,9 +45,8 @@ impl Pipeline {
         let Some(last) = batch.last() else { return };
         self.analysis.frame = last.frame;
         let mut count = 0;
-        // One segment with a time far off must not end every flow, so the earliest of the batch
-        // counts; and a flow whose next segment comes in time by a clock that was set back is not
-        // ended before it, however the flows are shared out.
+        // The earliest time of the batch counts: one bad timestamp must not end every flow. The
+        // result does not depend on how flows are shared out, even where a clock was set back.
         let mut earliest = Nanos::MAX;
         let own = own.inspect(|(_, segment)| {
             count += 1;

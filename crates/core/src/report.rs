@@ -5,7 +5,7 @@ use crate::flow::loss::ledger::Rule;
 use crate::flow::path::capacity::Capacity;
 use crate::flow::time::period::Period;
 use crate::flow::time::stretch::Interval;
-use crate::flow::{Filed, Flow, handshake};
+use crate::flow::{Flow, SegmentOutcome, handshake};
 use crate::record::{
     Ends, FlowFacts, FlowRow, IntervalFacts, IntervalRow, PeriodFacts, PeriodRow, SegmentRow, Text,
     Verdict,
@@ -40,9 +40,9 @@ pub fn flow_row(
     let half = &flow.halves[side];
     let totals = &half.totals;
     let rate = |bytes| BitRate::of(bytes, totals.data_span()).map(|rate| rate.0);
-    let (window_scale, window_scale_source) = match half.window_scale {
+    let (window_scale, window_scale_source) = match half.window.scale {
         Some(scale) => (Some(scale), Some("handshake")),
-        None => (half.inferred_scale(), half.inferred_scale().map(|_| "inferred")),
+        None => (half.window.inferred_scale(), half.window.inferred_scale().map(|_| "inferred")),
     };
     let least_rtt = [half.rtt.min, flow.handshake_rtt()].into_iter().flatten().min();
     if least_rtt == Some(Nanos(0)) {
@@ -152,14 +152,14 @@ pub fn segment_row(
     ends: Ends,
     frame: u64,
     (entry, sack): (&Entry, &[(Seq, Seq)]),
-    filed: &Filed,
+    filed: &SegmentOutcome,
     rtt_ns: Option<Nanos>,
 ) -> SegmentRow {
     let side = handshake::side(entry);
     let (own, peer) = (&flow.halves[side], &flow.halves[1 - side]);
     let seq_start = own.relative(entry.seq).unwrap_or(0);
     let is_ack = entry.has(flags::ACK);
-    let scale = if entry.has(flags::SYN) { Some(0) } else { peer.window_scale };
+    let scale = if entry.has(flags::SYN) { Some(0) } else { peer.window.scale };
     let blocks = sack.iter().filter_map(|&(left, right)| {
         Some(format!("{}-{}", peer.relative(left)?, peer.relative(right)?))
     });
@@ -193,7 +193,7 @@ pub fn segment_row(
 }
 
 /// What decided the kind of a segment that is not new, or what its acknowledgement proves.
-fn rule(filed: &Filed) -> Option<Rule> {
+fn rule(filed: &SegmentOutcome) -> Option<Rule> {
     let kind = filed.sent.map(|sent| sent.filed.rule).filter(|&rule| rule != Rule::Above);
     kind.or(filed.acked.proof)
 }
@@ -204,7 +204,7 @@ fn proof(rule: Rule, witness: Option<u64>) -> String {
     witness.map_or_else(|| meaning.to_owned(), |frame| format!("{meaning}; frame {frame}"))
 }
 
-fn segment_kind(entry: &Entry, filed: &Filed) -> &'static str {
+fn segment_kind(entry: &Entry, filed: &SegmentOutcome) -> &'static str {
     match (filed.sent, entry.flags()) {
         _ if filed.duplicate => "duplicate_frame",
         (Some(sent), _) => sent.filed.kind.name(),

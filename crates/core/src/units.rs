@@ -60,7 +60,7 @@ impl AddAssign for Nanos {
 impl Nanos {
     /// A round-trip time as far as the clock of the capture could show one: it takes longer than no
     /// time at all, so 0 is a clock with ticks longer than it.
-    pub fn resolved(self) -> Option<Nanos> {
+    pub(crate) fn resolved(self) -> Option<Nanos> {
         (self > Nanos(0)).then_some(self)
     }
 }
@@ -81,11 +81,6 @@ impl BitRate {
     pub fn of(bytes: u64, span: Nanos) -> Option<BitRate> {
         (span.0 > 0).then(|| BitRate(bytes as f64 * 8e9 / span.0 as f64))
     }
-
-    /// The time that `bytes` take at this rate, rounded to the nearest nanosecond.
-    pub fn time_for(self, bytes: u64) -> Nanos {
-        Nanos((bytes as f64 * 8e9 / self.0).round() as i64)
-    }
 }
 
 /// A 32-bit sequence number. It wraps, so it has no order, only a signed distance
@@ -97,11 +92,6 @@ impl Seq {
     /// The signed distance from `other` to `self`, within half the sequence space.
     pub fn distance(self, other: Seq) -> i32 {
         self.0.wrapping_sub(other.0) as i32
-    }
-
-    /// Whether `self` comes before `other`.
-    pub fn precedes(self, other: Seq) -> bool {
-        self.distance(other) < 0
     }
 }
 
@@ -154,8 +144,8 @@ mod tests {
 
     #[test]
     fn sequence_numbers_wrap() {
-        assert!(Seq(u32::MAX).precedes(Seq(0)));
-        assert!(!Seq(0).precedes(Seq(u32::MAX)));
+        assert_eq!(Seq(0).distance(Seq(u32::MAX)), 1);
+        assert_eq!(Seq(u32::MAX).distance(Seq(0)), -1);
         assert_eq!(Seq(u32::MAX) + 2, Seq(1));
     }
 
@@ -176,10 +166,9 @@ mod tests {
     }
 
     #[test]
-    fn rates_and_times_agree() {
+    fn a_rate_takes_a_span() {
         let rate = BitRate::of(1_250_000, Nanos::SECOND).unwrap();
         assert_eq!(rate, BitRate(1e7));
-        assert_eq!(rate.time_for(1250), Nanos::from_millis(1));
         assert_eq!(BitRate::of(1, Nanos(0)), None);
     }
 }

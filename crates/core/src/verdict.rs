@@ -5,14 +5,14 @@ use crate::limit::Limitation;
 use crate::score::Scores;
 
 /// The tree's answer for a stretch of this kind, or why it has none.
-pub fn siekkinen(kind: PeriodKind, scores: &Scores) -> Result<Limitation, &'static str> {
+pub(crate) fn siekkinen(kind: PeriodKind, scores: &Scores) -> Result<Limitation, &'static str> {
     match kind {
         PeriodKind::Alp => return Ok(Limitation::Application),
         PeriodKind::Stp => return Err("short transfer: fewer than 130 packets"),
         PeriodKind::Btp => {}
     }
     let retransmission = scores.retransmission.ok_or("no data")?;
-    // Without a capacity the tree begins at its second test (ALGORITHMS 7.7).
+    // Without a capacity the tree begins at its second test (algorithms 8).
     if scores.dispersion.is_some_and(|dispersion| dispersion < DISPERSION_THRESHOLD) {
         return Ok(Limitation::UnsharedBottleneck);
     }
@@ -45,7 +45,7 @@ pub const RETRANSMISSION_THRESHOLD: f64 = 0.01;
 /// th3 (IM 2021): above it the window is full most of the time.
 pub const RWND_THRESHOLD: f64 = 0.5;
 /// th4. The paper's -1000 is on the prototype's scale, where the window counts in bits; at an MSS
-/// of 1460 bytes that is 1 - 1001 / (8 * 1460) = 0.914 on the correct one (ALGORITHMS section 0).
+/// of 1460 bytes that is 1 - 1001 / (8 * 1460) = 0.914 on the correct one (algorithms 7).
 pub const BURSTINESS_THRESHOLD: f64 = 0.914;
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use proptest::prelude::*;
 use tcpwhy_core::counter::Counter;
-use tcpwhy_core::flow::table::class::Timeouts;
+use tcpwhy_core::pipeline::Timeouts;
 use tcpwhy_core::pipeline::{Options, Pipeline, Table};
 use tcpwhy_core::units::{Nanos, Seq};
 use tcpwhy_core::wire::hash::{HashKey, shard};

@@ -98,6 +98,7 @@ impl Tally {
         Some(Finding { cause: longest.cause, rival: None, confidence, shares })
     }
 
+    #[cfg(test)]
     /// Causes with their shares of the time, the longest first.
     pub fn causes(&self) -> Vec<(Cause, f64)> {
         let time = |entry: &Entry| entry.time_s.iter().sum::<f64>() / self.total_s;

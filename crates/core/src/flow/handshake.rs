@@ -17,8 +17,6 @@ pub struct Offer {
     pub mss: Option<u16>,
     /// Window scale option; shifts above 14 count as 14 (RFC 7323 section 2.3).
     pub window_scale: Option<u8>,
-    /// Timestamps option present.
-    pub timestamps: bool,
     /// SACK permitted.
     pub sack_permitted: bool,
     /// The options were cut by the snaplen.
@@ -112,7 +110,6 @@ impl Handshake {
             mss: (entry.mss_option != 0).then_some(entry.mss_option),
             window_scale: (entry.window_scale != NO_WINDOW_SCALE)
                 .then(|| entry.window_scale.min(14)),
-            timestamps: entry.has_timestamps(),
             sack_permitted: entry.marks & marks::SACK_PERMITTED != 0,
             cut: entry.marks & marks::OPTIONS_CUT != 0,
         });
@@ -191,11 +188,6 @@ impl Handshake {
             Some(orig) => self.offers[1 - orig].is_some() && self.third.is_some(),
             None => false,
         }
-    }
-
-    /// Whether both sides closed, or one side reset.
-    pub fn closed(&self) -> bool {
-        self.rst[0] || self.rst[1] || (self.fin[0] && self.fin[1])
     }
 
     /// Outcome in Zeek's terms (`conn_state` of conn.log).

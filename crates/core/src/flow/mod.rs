@@ -11,9 +11,10 @@ pub mod entry;
 pub mod half;
 pub mod handshake;
 pub mod loss;
+pub mod observer;
 pub mod path;
 pub mod table;
 pub mod time;
+pub mod totals;
 
-pub use connection::{Filed, Flow};
-pub use half::Plan;
+pub use connection::{Flow, SegmentOutcome};

@@ -4,7 +4,7 @@ use super::Evidence;
 
 /// In theory: 1 - (n - 1) t / RTT with n the mean window in packets and t the time of a packet at
 /// the capacity. It is what a sender held back by the window alone would show (Siekkinen et al.
-/// 2008; ALGORITHMS section 0 settles that the window counts in packets). At most 1.
+/// 2008; the window counts in packets (algorithms 7)). At most 1.
 pub fn score(evidence: &Evidence) -> Option<f64> {
     let packets = evidence.sums.rwnd_mean()? / f64::from(evidence.mss_bytes);
     if packets < FEWEST_PACKETS {

@@ -32,7 +32,7 @@ fn scores(sums: &Sums, capacity_bps: f64) -> Scores {
 
 #[test]
 fn burstiness_is_the_papers_on_both_scales() {
-    // ALGORITHMS section 0, table of finding 2.
+    // Both scales of the published thresholds (algorithms 7, the prototype's scale).
     for (rwnd, capacity, rtt_ms, seed, correct) in [
         (65_535.0, 1e9, 100, -60.0, 0.995),
         (65_535.0, 1e8, 50, -1_224.0, 0.897),

@@ -45,7 +45,7 @@ impl fmt::Display for Invalid {
 }
 
 /// Instructions that a program may have. The kernel takes 4,096; filters on files may be longer.
-pub const MAX_INSTRUCTIONS: usize = 65_536;
+pub(crate) const MAX_INSTRUCTIONS: usize = 65_536;
 
 impl Program {
     /// Verifies a program.
@@ -69,8 +69,8 @@ impl Program {
         &self.0
     }
 
-    /// Whether a packet of `wire_len` bytes, of which `bytes` were captured, passes. A load beyond
-    /// what was captured rejects it.
+    /// Whether a packet of `wire_len` bytes passes, with `bytes` captured. A load beyond these
+    /// rejects it.
     pub fn matches(&self, bytes: &[u8], wire_len: u32) -> bool {
         self.run(bytes, wire_len).unwrap_or(0) != 0
     }

@@ -8,7 +8,7 @@ use sha1::{Digest, Sha1};
 use std::net::IpAddr;
 
 /// The Community ID of a TCP flow with the default seed 0. Tunnels do not take part in it.
-pub fn community_id(key: &FlowKey) -> String {
+pub(crate) fn community_id(key: &FlowKey) -> String {
     const SEED: [u8; 2] = [0, 0];
     const PADDING: u8 = 0;
     let mut hash = Sha1::new();

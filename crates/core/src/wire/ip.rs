@@ -27,7 +27,7 @@ pub(super) fn ipv4(walk: &mut Walk) -> Result<Layer, Counter> {
     let mut facts = facts(header);
     if facts.len == 0 {
         // Segmentation offload: the capturing host had not yet written the length, or, in BIG TCP,
-        // it does not fit (ALGORITHMS section 7.1).
+        // it does not fit (16 bits).
         facts.len = available;
         facts.marks |= marks::LENGTH_FROM_FRAME;
     }

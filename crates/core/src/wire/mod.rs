@@ -6,7 +6,7 @@
 
 pub mod bpf;
 pub mod capture;
-pub mod community;
+pub(crate) mod community;
 mod decode;
 mod ethernet;
 #[cfg(test)]
@@ -14,8 +14,9 @@ mod forge;
 pub mod hash;
 mod ip;
 pub mod linktype;
-pub mod pcap;
-pub mod pcapng;
+pub(crate) mod pcap;
+pub(crate) mod pcapng;
+mod peel;
 mod stored;
 mod tcp;
 pub mod tunnel;

@@ -173,7 +173,7 @@ impl Pcapng {
     fn section(&mut self, body: &[u8]) -> Result<(), String> {
         let version = self.half(body, 4).ok_or("a section header is too short")?;
         if version != 1 {
-            return Err(format!("a section of pcapng version {version}, of which only 1 is known"));
+            return Err(format!("a section of pcapng version {version}; only version 1 is known"));
         }
         self.drops = self.kernel_drops();
         self.interfaces.clear();

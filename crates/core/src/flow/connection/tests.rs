@@ -76,7 +76,7 @@ fn play(script: &str) -> (Flow, Vec<String>) {
         let (segment, sack) = parse(line);
         let entry = Entry::of(&segment, segment.ts);
         let flow = flow.get_or_insert_with(|| Flow::new(key(), 1, &entry));
-        let filed = flow.segment(at as u64 + 1, &entry, &sack, PLAN);
+        let filed = flow.segment(at as u64 + 1, &entry, &sack, INTERVAL);
         if filed.duplicate {
             kinds.push("duplicate_frame".to_owned());
         } else if let Some(sent) = filed.sent {
@@ -89,7 +89,7 @@ fn play(script: &str) -> (Flow, Vec<String>) {
 }
 
 /// A handshake of 40 ms seen at the sender, and four segments in flight.
-const PLAN: Plan = Plan { interval: Nanos(3_000_000_000), refined: true };
+const INTERVAL: Nanos = Nanos(3_000_000_000);
 
 const OPENING: &str = "
       0 > 0:0 0 syn
@@ -112,7 +112,7 @@ fn a_handshake_gives_round_trip_position_and_scale() {
     assert!(kinds.is_empty());
     assert_eq!(flow.handshake_rtt(), Some(Nanos::from_millis(40)));
     assert_eq!(flow.position(0), Some(0.0));
-    assert_eq!(flow.halves[0].window_scale, Some(0), "nobody offered scaling");
+    assert_eq!(flow.halves[0].window.scale, Some(0), "nobody offered scaling");
     assert_eq!(flow.halves[0].rtt.min, Some(Nanos::from_millis(40)));
     assert_eq!(flow.halves[0].totals.flight_max, Some(4000));
     assert_eq!(flow.handshake.conn_state(), "S1");
@@ -326,7 +326,7 @@ fn data_before_a_fin_that_was_acknowledged_unseen_is_found_when_it_comes() {
 
 /// Waits of the first half that an acknowledgement ended, and others, in ms.
 fn waits(flow: &Flow) -> (f64, f64) {
-    let stretch = flow.halves[0].stretch.as_ref().expect("data");
+    let stretch = flow.halves[0].stretch().expect("data");
     let signs = stretch.intervals.iter().filter_map(|interval| interval.sums.signs.as_ref());
     let ms = |ns: u64| ns as f64 / 1e6;
     signs

@@ -1,141 +1,71 @@
 //! One direction of a flow, named by its data sender: facts, one segment at a time.
 
-mod answer;
-mod capacity;
-mod time;
-mod witness;
+mod facts;
 
 use crate::flow::entry::Entry;
 use crate::flow::loss::history::LossHistory;
-use crate::flow::loss::ledger::{Filed, Kind, Ledger, Path};
-use crate::flow::loss::seed::SeedCount;
-use crate::flow::path::capacity::Collector;
-use crate::flow::path::delay::{Rtt, Tau};
-use crate::flow::path::delivery::Delivery;
-use crate::flow::path::echoes::Echoes;
+use crate::flow::loss::ledger::{Acked, Filed, Ledger, Path};
+use crate::flow::observer::{Ack, Around, Data, Observer, RttBefore};
+use crate::flow::path::delay::Rtt;
 use crate::flow::path::mss::Mss;
+use crate::flow::path::probe::CapacityProbe;
 use crate::flow::path::queue::QueueSense;
-use crate::flow::path::scale::ScaleEvidence;
-use crate::flow::time::clock::Holder;
-use crate::flow::time::freedom::{Flight, Freedom};
-use crate::flow::time::nagle::Nagle;
-use crate::flow::time::period::{Isolate, Step};
-use crate::flow::time::rounds::Rounds;
-use crate::flow::time::stretch::Stretch;
-use crate::flow::time::view::{Known, SenderView};
-use crate::units::{Nanos, Seq, Unwrap};
+use crate::flow::path::window::ReceiverWindow;
+use crate::flow::time::stretch::Now;
+use crate::flow::time::timeline::Timeline;
+use crate::flow::time::view::{SenderState, SenderView, Sending};
+use crate::flow::time::writer::Writer;
+use crate::flow::totals::Totals;
+use crate::units::{Nanos, Seq};
 use crate::wire::flags;
 
-/// Everything known of one direction.
+/// Everything known of one direction. What a segment was is found by the first six, in the order of
+/// [`Half::pass`] and [`Half::ack`]; the others keep statistics of it.
 #[derive(Debug, Default)]
 pub struct Half {
-    /// Counts from begin to end.
-    pub totals: Totals,
-    /// Effective MSS.
+    /// Sizes of segments.
     pub mss: Mss,
     /// Round-trip times.
     pub rtt: Rtt,
-    /// Intervals and periods; made with the first payload.
-    pub stretch: Option<Box<Stretch>>,
-    /// Shift of the receiver's window; `None` while it is unknown.
-    pub window_scale: Option<u8>,
-    /// The published prototype's count of retransmissions.
-    pub seed: SeedCount,
-    /// The stretch of a flow that has ended, for the next one.
-    spare: Option<Box<Stretch>>,
-    unwrap: Option<Unwrap>,
+    /// The receiver's window.
+    pub window: ReceiverWindow,
     ledger: Ledger,
     view: SenderView,
-    isolate: Isolate,
-    capacity: Option<Box<Collector>>,
-    delivery: Delivery,
-    freedom: Freedom,
-    headers_len: u32,
-    last_new: Option<Nanos>,
-    /// Made while the scale of the receiver's window is unknown.
-    scale_evidence: Option<Box<ScaleEvidence>>,
-    nagle: Nagle,
-    rounds: Rounds,
-    losses: LossHistory,
+    writer: Writer,
+    /// Counts from begin to end.
+    pub totals: Totals,
+    timeline: Timeline,
+    capacity: CapacityProbe,
     queue: QueueSense,
-    /// Made with the first echo that shows the observer near the receiver.
-    echoes: Option<Box<Echoes>>,
-    /// The last segment was small or pushed: there may have been no more to send.
-    emptied: bool,
-    /// The other side sent data since this one last did.
-    asked: bool,
-    /// End of the first full segment.
-    first_full_end: Option<u64>,
+    losses: LossHistory,
 }
 
-/// Counts of a half from its begin to its end.
-#[derive(Clone, Debug, Default)]
-#[expect(missing_docs, reason = "the columns of the flows table document them")]
-pub struct Totals {
-    pub packets: u64,
-    pub data_packets: u64,
-    pub wire_bytes: u64,
-    pub payload_bytes: u64,
-    pub unique_bytes: u64,
-    pub retransmitted_bytes: u64,
-    pub spurious_bytes: u64,
-    pub reordered_packets: u64,
-    pub duplicate_frames: u64,
-    pub loss_events: u64,
-    pub rto_events: u64,
-    pub fast_retransmissions: u64,
-    pub tlp_events: u64,
-    pub zero_window_events: u64,
-    pub zero_window_probes: u64,
-    pub keep_alives: u64,
-    pub duplicate_acks: u64,
-    pub missed_bytes: u64,
-    pub out_of_window: u64,
-    pub flight_max: Option<u64>,
-    pub rwnd_max: Option<u64>,
-    pub first_data: Option<Nanos>,
-    pub last_data: Option<Nanos>,
+/// Tells every observer of an event. An observer that is added to [`Half`] is named here.
+macro_rules! tell {
+    ($half:ident, $event:ident($($what:expr),+)) => {
+        $half.totals.$event($($what),+);
+        $half.timeline.$event($($what),+);
+        $half.capacity.$event($($what),+);
+        $half.queue.$event($($what),+);
+        $half.losses.$event($($what),+);
+        $half.writer.$event($($what),+);
+    };
 }
 
-impl Totals {
-    /// Time from the first to the last data segment.
-    pub fn data_span(&self) -> Nanos {
-        match (self.first_data, self.last_data) {
-            (Some(first), Some(last)) => last.since(first),
-            _ => Nanos(0),
-        }
-    }
-}
-
-/// What is wanted of every flow.
+/// Where a data segment lies, and how it was before it.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
-    /// Length of an interval.
-    pub interval: Nanos,
-    /// Whether the signs are gathered that only the refined diagnosis reads.
-    pub refined: bool,
-}
-
-/// What a half has to know of the flow around it.
-#[derive(Clone, Copy, Debug)]
-pub struct Around<'a> {
-    /// Delay from the observer to the data sender and back.
-    pub sender: &'a Tau,
-    /// The same for the receiver.
-    pub receiver: &'a Tau,
-    /// Begin of the flow.
-    pub flow_start: Nanos,
-    /// What is wanted of it.
-    pub plan: Plan,
+struct Place {
+    start: u64,
+    end: u64,
+    relative_flight: u16,
+    was_repairing: bool,
 }
 
 /// What became of one data segment.
 #[derive(Clone, Copy, Debug)]
-pub struct Sent {
+pub struct FiledData {
     /// What it was.
     pub filed: Filed,
-    /// First byte, relative to the initial sequence number.
-    pub seq_start: i64,
     /// Flight size after it.
     pub flight_size: Option<u64>,
 }
@@ -144,307 +74,267 @@ impl Half {
     /// Sequence numbers count from `origin` on; later calls do nothing.
     #[inline(always)]
     pub fn start(&mut self, origin: Seq) {
-        if self.unwrap.is_none() {
-            let mut unwrap = Unwrap::new(origin);
-            self.ledger.start(unwrap.widen(origin));
-            self.unwrap = Some(unwrap);
-        }
+        self.ledger.start(origin);
     }
 
     /// Begins anew for the next flow, in the same memory.
     pub(crate) fn renew(&mut self) {
-        let spare = self.stretch.take().or(self.spare.take());
-        let (mut ledger, mut view) =
-            (std::mem::take(&mut self.ledger), std::mem::take(&mut self.view));
+        let (mut ledger, mut view, mut timeline) = (
+            std::mem::take(&mut self.ledger),
+            std::mem::take(&mut self.view),
+            std::mem::take(&mut self.timeline),
+        );
         ledger.renew();
         view.renew();
-        *self = Half { ledger, view, spare, ..Half::default() };
+        timeline.renew();
+        *self = Half { ledger, view, timeline, ..Half::default() };
     }
 
     /// Part of [`crate::flow::Flow::shrink`].
     pub(crate) fn shrink(&mut self) {
         self.ledger.shrink();
         self.view.shrink();
-        self.capacity.iter_mut().for_each(|capacity| capacity.shrink());
+        self.capacity.shrink();
     }
 
-    /// `seq` relative to the first sequence number known.
-    pub fn relative(&self, seq: Seq) -> Option<i64> {
-        let unwrap = self.unwrap.as_ref()?;
-        Some(unwrap.peek(seq) as i64 - self.ledger.origin() as i64)
-    }
-
-    /// Files a segment with payload.
+    /// Counts a segment of any kind.
     #[inline(always)]
-    pub fn data(&mut self, frame: u64, entry: &Entry, around: &Around) -> Option<Sent> {
-        let first = entry.seq + u32::from(entry.has(flags::SYN));
-        self.start(first);
-        let unwrap = self.unwrap.as_mut().expect("started above");
-        let start = unwrap.peek(first);
-        if start.abs_diff(self.ledger.next()) > FARTHEST {
+    pub fn count(&mut self, entry: &Entry) {
+        let wire_bytes = u64::from(entry.wire_len());
+        self.totals.packets += 1;
+        self.totals.wire_bytes += wire_bytes;
+        self.totals.seed.segment(entry.seq, wire_bytes);
+    }
+
+    /// Files a segment with payload: where it lies, what the sender knew, what the segment was.
+    #[inline(always)]
+    pub fn data(&mut self, frame: u64, entry: &Entry, around: Around<'_>) -> Option<FiledData> {
+        let Some((start, end)) = self.ledger.range(entry) else {
             self.totals.out_of_window += 1;
             return None;
-        }
-        let end = unwrap.widen(first + entry.payload_len);
+        };
         if start > self.ledger.next() {
-            self.note_gap();
+            self.queue.note_gap();
         }
-        let known = self.view.at(entry);
-        let relative_flight = if around.plan.refined { self.relative_flight(known) } else { 0 };
+        let sending = self.view.at(entry);
+        let relative_flight = self.relative_flight(sending.known);
+        let was_repairing = self.ledger.recovery_point().is_some();
+        let place = Place { start, end, relative_flight, was_repairing };
         let path = Path {
             rtt: &self.rtt,
-            window_closed: self.freedom.is_closed(),
+            window_closed: self.window.is_closed(),
             relative_flight,
             bursts: self.losses.codes(entry.ts),
         };
-        let repairing = self.ledger.recovery().is_some();
-        let filed = self.ledger.data(start, end, frame, entry, &path);
-        self.mss.learn(entry.payload_len);
-        self.headers_len = entry.headers_len();
-        if self.stretch.is_none() {
-            self.stretch = Some(self.begin_stretch(entry.ts, around));
+        if !self.ledger.append_plain(start, end, frame, entry, &path) {
+            return Some(self.other_data(frame, entry, around, place, sending));
         }
-        let (full, small) = self.packets(entry.payload_len, start, known);
-        if full > 0 && self.first_full_end.is_none() {
-            self.first_full_end = Some(end);
-        }
-        let step = match filed.kind {
-            Kind::New | Kind::Reordered => {
-                let before = self.freedom.before(entry.ts, self.rtt.srtt);
-                self.isolate.segment(entry.ts, full, small, before)
-            }
-            _ => Step::Stay,
-        };
-        let nagle = around.plan.refined
-            && filed.kind == Kind::New
-            && self.nagle.on_data(small && full == 0, start, self.ledger.next(), known);
-        let holder = match filed.kind {
-            _ if filed.rto_event => Some(Holder::Recovery),
-            _ if nagle => Some(Holder::Dry),
-            _ => None,
-        };
-        self.pass(step, entry.ts, holder, around);
-        self.count(entry, &filed, full + u32::from(small));
-        let flight_size = known.map(|known| self.ledger.next().saturating_sub(known.una));
-        self.sum(entry, &filed, full, small, known, repairing);
-        self.capacity_from_data(entry, &filed, full > 0, around);
-        self.freedom.note(entry.ts, self.flight());
-        if around.plan.refined {
-            self.gather_signs(entry, &filed, small, known, (start, relative_flight));
-        }
-        let dry = small && full == 0 && filed.kind == Kind::New;
-        let point = self.ledger.recovery_point();
-        self.view.sent(self.ledger.next(), self.mss.value(), dry, point);
-        let seq_start = start as i64 - self.ledger.origin() as i64;
-        Some(Sent { filed, seq_start, flight_size })
+        let filed = Filed::new(end - start);
+        let flight_size = self.pass(entry, around, place, sending, Filed::NEW, end - start);
+        Some(FiledData { filed, flight_size })
     }
 
-    /// Whether smaller segments were acknowledged and full ones, sent as well, never were.
-    pub fn only_small_answered(&self) -> bool {
-        let una = self.ledger.una();
-        una > self.ledger.origin() && self.first_full_end.is_some_and(|end| una < end)
-    }
-
-    /// Whether nothing was acknowledged, of no more than an initial window.
-    pub fn is_unanswered(&self) -> bool {
-        let sent_bytes = self.ledger.next().saturating_sub(self.ledger.origin());
-        let window_bytes = INITIAL_WINDOW * u64::from(self.mss.value());
-        self.never_acked() && sent_bytes <= window_bytes
-    }
-
-    /// Whether the capture lacks the acknowledgements of a stretch: none was seen, or `flight_max`
-    /// bytes were in flight, many times what any window allowed.
-    pub fn acks_unseen(&self, flight_max: Option<u64>) -> bool {
-        let rwnd_max = self.totals.rwnd_max.filter(|&most| most > 0);
-        let overrun = rwnd_max.zip(flight_max);
-        overrun.is_some_and(|(window, flight)| flight > OVERRUN * window)
-            || self.never_acked() && (rwnd_max.is_none() || !self.is_unanswered())
-    }
-
-    /// Whether no acknowledgement of its data was seen.
-    fn never_acked(&self) -> bool {
-        self.ledger.una() <= self.ledger.origin()
-    }
-
-    /// What is in flight.
-    #[inline(always)]
-    fn flight(&self) -> Flight {
-        let repairing = self.ledger.recovery().is_some();
-        let (una, next) = (self.ledger.una(), self.ledger.next());
-        Flight { una, next, mss: self.mss.value(), repairing }
-    }
-
+    /// [`Half::data`] for all but new data in order.
     #[cold]
-    fn begin_stretch(&mut self, ts: Nanos, around: &Around) -> Box<Stretch> {
-        let (flow_start, interval) = (around.flow_start, around.plan.interval);
-        let mut stretch = self.spare.take().unwrap_or_default();
-        stretch.renew(ts, flow_start, interval);
-        stretch
+    #[inline(never)]
+    fn other_data(
+        &mut self,
+        frame: u64,
+        entry: &Entry,
+        around: Around<'_>,
+        place: Place,
+        sending: Sending,
+    ) -> FiledData {
+        let path = Path {
+            rtt: &self.rtt,
+            window_closed: self.window.is_closed(),
+            relative_flight: place.relative_flight,
+            bursts: self.losses.codes(entry.ts),
+        };
+        let filed = self.ledger.data(place.start, place.end, frame, entry, &path);
+        let unique_bytes = filed.unique_bytes;
+        let flight_size = self.pass(entry, around, place, sending, &filed, unique_bytes);
+        FiledData { filed, flight_size }
     }
 
-    fn stretch_mut(&mut self) -> &mut Stretch {
-        self.stretch.as_mut().expect("made with the first payload")
-    }
-
+    /// Lets the time up to a data segment pass, then tells the observers. Gives the flight size.
     #[inline(always)]
-    fn count(&mut self, entry: &Entry, filed: &Filed, packets: u32) {
-        let totals = &mut self.totals;
-        totals.first_data.get_or_insert(entry.ts);
-        totals.last_data = Some(entry.ts);
-        totals.data_packets += u64::from(packets);
-        totals.payload_bytes += u64::from(entry.payload_len);
-        totals.unique_bytes += filed.unique_bytes;
-        if filed.kind != Kind::New {
-            self.count_repair(filed);
-        }
-    }
-
-    /// The rest of [`Half::count`], which is nothing for new data.
-    #[cold]
-    fn count_repair(&mut self, filed: &Filed) {
-        let totals = &mut self.totals;
-        totals.retransmitted_bytes += filed.retransmitted_bytes;
-        totals.missed_bytes -= filed.found_bytes;
-        totals.loss_events += u64::from(filed.loss_event);
-        totals.rto_events += u64::from(filed.rto_event);
-        match filed.kind {
-            Kind::Fast => totals.fast_retransmissions += 1,
-            Kind::Tlp => totals.tlp_events += 1,
-            Kind::Reordered => totals.reordered_packets += 1,
-            Kind::ZeroWindowProbe => totals.zero_window_probes += 1,
-            Kind::KeepAlive => totals.keep_alives += 1,
-            Kind::Spurious => totals.spurious_bytes += filed.retransmitted_bytes,
-            Kind::New | Kind::Rto | Kind::Retransmission => {}
-        }
-    }
-
-    /// Adds the segment to the window of scores.
-    #[inline(always)]
-    fn sum(
+    fn pass(
         &mut self,
         entry: &Entry,
+        around: Around<'_>,
+        place: Place,
+        sending: Sending,
         filed: &Filed,
-        full: u32,
-        small: bool,
-        known: Option<Known>,
-        repairing: bool,
-    ) {
-        let mss = u64::from(self.mss.value());
-        let gaps_from = self.totals.data_packets >= COLLECT_FROM;
-        let window = self.stretch.as_mut().expect("made with the first payload").window(full > 0);
-        let sums = &mut window.sums;
-        let ip_bytes = filed.unique_bytes
-            + u64::from(full + u32::from(small)) * u64::from(entry.headers_len());
-        if sums.first.is_none() {
-            sums.first = Some(entry.ts);
-            sums.first_ip_bytes = ip_bytes;
+        unique_bytes: u64,
+    ) -> Option<u64> {
+        self.mss.learn(entry.payload_len);
+        self.mss.set_headers_len(entry.headers_len());
+        let (known, start) = (sending.known, place.start);
+        let (full, small) = packets(&self.mss, entry.payload_len, start, known);
+        if full > 0 {
+            self.ledger.note_full(place.end);
         }
-        sums.last = Some(entry.ts);
-        sums.data_packets += u64::from(full + u32::from(small));
-        sums.payload_bytes += u64::from(entry.payload_len);
-        sums.unique_bytes += filed.unique_bytes;
-        if filed.kind != Kind::New {
-            sums.retransmitted_bytes += filed.retransmitted_bytes;
-            sums.loss_events += u64::from(filed.loss_event);
-            if filed.kind == Kind::Spurious {
-                sums.spurious_bytes += filed.retransmitted_bytes;
-            }
-            self.last_new = None;
-            return;
+        let flight = self.ledger.flight();
+        let rtt_before = match filed.loss_event || !self.losses.is_empty() {
+            true => self.queue.before(filed.is_unseen()),
+            false => RttBefore::default(),
+        };
+        let data = Data {
+            entry,
+            filed,
+            unique_bytes,
+            start,
+            full,
+            small,
+            data_packets: self.totals.data_packets + u64::from(full + u32::from(small)),
+            known,
+            flight,
+            room: self.window.has_room(flight.next, self.mss.value()),
+            was_repairing: place.was_repairing,
+            relative_flight: place.relative_flight,
+            rtt_before,
+            rtt: &self.rtt,
+            mss: &self.mss,
+            around,
+        };
+        let sent = data.sent(self.ledger.recovery_point());
+        let hold = self.writer.hold(&data);
+        let (pieces, woken) = self.view.send(sending, sent);
+        let wait = self.writer.attribute(pieces, hold, woken, self.rtt.srtt);
+        let now = Now { ts: entry.ts, interval: around.interval };
+        let step = self.timeline.step(&data);
+        if self.timeline.pass(step, &now, pieces, &wait) {
+            self.capacity.interrupt();
         }
-        sums.ip_bytes += ip_bytes;
-        if let Some(known) = known {
-            let flight = self.ledger.next().saturating_sub(known.una);
-            raise(&mut sums.flight_max, flight);
-            raise(&mut self.totals.flight_max, flight);
-            if let Some(edge) = known.edge {
-                let rwnd = edge.saturating_sub(known.una);
-                sums.rwnd_known += 1;
-                sums.rwnd_sum += rwnd as f64;
-                if sums.rwnd_min.is_none_or(|least| rwnd < least) {
-                    sums.rwnd_min = Some(rwnd);
-                }
-                let headroom = (HEADROOM_SEGMENTS * mss).min(rwnd / 4).max(mss);
-                sums.rwnd_limited += u64::from(rwnd.saturating_sub(flight) < headroom);
-            }
+        let round = self.queue.turn(entry.ts, known, &flight);
+        tell!(self, on_data(&data));
+        if let Some(round) = round {
+            tell!(self, on_round(&round, &data));
         }
-        if let Some(last) = self.last_new.replace(entry.ts).filter(|_| !repairing && gaps_from) {
-            window.gap(entry.ts.since(last));
+        if filed.loss_event {
+            tell!(self, on_loss(&data));
         }
+        data.flight_size()
     }
 
-    /// A FIN takes a sequence number that no payload fills.
-    pub fn fin(&mut self, entry: &Entry) {
-        if let Some(unwrap) = &self.unwrap {
-            self.ledger.fin(unwrap.peek(entry.seq + entry.payload_len));
-        }
-    }
-
-    /// IP and TCP header bytes of the last data segment.
-    pub fn headers_len(&self) -> u32 {
-        self.headers_len
-    }
-
-    /// Whether the data segment `entry` is a copy of one that is in flight, from another place on
-    /// its way: the same range with the same identification, from a sender that counts them.
+    /// Files an acknowledgement of this direction's data; then tells the observers.
     #[inline(always)]
-    pub fn is_copy(&self, entry: &Entry) -> bool {
-        let Some(unwrap) = &self.unwrap else { return false };
-        let start = unwrap.peek(entry.seq + u32::from(entry.has(flags::SYN)));
-        entry.ip_id != 0
-            && start < self.ledger.next()
-            && self.ledger.is_copy(start, entry, self.rtt.srtt.map(|_| self.rtt.rto()))
+    pub fn ack(&mut self, entry: &Entry, sack: &[(Seq, Seq)], around: Around<'_>) -> Acked {
+        self.ledger.start(entry.ack);
+        let mut wide = [(0, 0); 4];
+        let blocks = if sack.is_empty() { &[] } else { self.ledger.widen(sack, &mut wide) };
+        let Some(number) = self.ledger.acknowledged(entry) else {
+            self.totals.out_of_window += 1;
+            return Acked::default();
+        };
+        let acked = self.ledger.ack(number, entry, blocks, around.receiver.least());
+        let flight = self.ledger.flight();
+        let window = self.window.advertise(entry, number, flight.una, flight.next);
+        let tau = around.sender.recent();
+        // While the way is unknown only an echo proves that the sender had it.
+        let unknown = if entry.has_timestamps() { UNKNOWN_WAY } else { Nanos(0) };
+        self.view.acknowledgement(entry, number, window.rwnd, tau.unwrap_or(unknown));
+        let ack = Ack {
+            entry,
+            acked: &acked,
+            selective: !blocks.is_empty(),
+            is_newest: number >= flight.una,
+            window,
+            flight,
+            room: self.window.has_room(flight.next, self.mss.value()),
+            arrival: entry.ts + tau.unwrap_or_default(),
+            rtt: &self.rtt,
+            mss: &self.mss,
+        };
+        tell!(self, on_ack(&ack));
+        acked
+    }
+
+    /// A round-trip sample: the receiver's delay, and the sender's as known `now`. `queues` says
+    /// whether the measured delay holds the queue of the path: whether the receiver is the farther
+    /// end.
+    #[inline(always)]
+    pub fn round_trip(&mut self, now: Nanos, rtt: Nanos, queues: bool) {
+        let rtt = self.queue.raise(now, rtt);
+        self.rtt.sample(rtt);
+        self.timeline.add_rtt(rtt);
+        if queues {
+            self.queue_sample(rtt);
+        }
+    }
+
+    /// A segment of the other side, with timestamps, passed towards the sender.
+    #[inline(always)]
+    pub fn answered(&mut self, entry: &Entry) {
+        self.queue.answered(entry, self.rtt.srtt);
+    }
+
+    /// A data segment echoes an acknowledgement that passed `tau` ago, as far as that is known;
+    /// `receiver` is the delay on the other side.
+    #[inline(always)]
+    pub fn echo(&mut self, entry: &Entry, tau: Option<Nanos>, receiver: Option<Nanos>) {
+        if let Some(tau) = self.queue.echoed(entry, tau)
+            && let Some(receiver) = receiver
+            && let Some(last) = self.totals.last_data
+        {
+            let (waited, lossless) = (entry.ts.since(last), self.losses.is_empty());
+            let sample = self.queue.echo(entry.ts, tau, tau + receiver, waited, lossless);
+            sample.into_iter().for_each(|rtt| self.queue_sample(rtt));
+        }
+    }
+
+    /// A round-trip sample that holds the queue of the path.
+    #[inline(always)]
+    fn queue_sample(&mut self, rtt: Nanos) {
+        let sample = self.queue.sample(rtt, self.rtt.min.unwrap_or(rtt));
+        tell!(self, on_round_trip(&sample));
+    }
+
+    /// Flight size against its mean; 0 while it is unknown.
+    #[inline(always)]
+    fn relative_flight(&mut self, known: Option<SenderState>) -> u16 {
+        let Some(known) = known else { return 0 };
+        let flight = self.ledger.next().saturating_sub(known.una);
+        self.losses.relative_flight(flight, self.totals.data_packets)
     }
 
     /// Whether a segment without payload is a keep-alive: one below the next byte.
     #[inline(always)]
     pub fn is_keep_alive(&self, entry: &Entry) -> bool {
         let plain = !entry.has(flags::SYN | flags::FIN | flags::RST) && entry.payload_len == 0;
-        plain
-            && self.totals.payload_bytes > 0
-            && self.unwrap.as_ref().is_some_and(|u| u.peek(entry.seq) + 1 == self.ledger.next())
+        plain && self.totals.payload_bytes > 0 && self.ledger.is_below_next(entry)
     }
 
-    /// The window scale that the flight sizes imply, when the handshake was not seen.
-    pub fn inferred_scale(&self) -> Option<u8> {
-        self.scale_evidence.as_ref()?.least_scale()
+    /// Whether the data segment `entry` is a copy of one that is in flight.
+    #[inline(always)]
+    pub fn is_copy(&self, entry: &Entry) -> bool {
+        self.ledger.is_copy(entry, self.rtt.srtt.map(|_| self.rtt.rto()))
     }
 
-    /// The window in bytes that the least scale gives which the flight sizes allow, when the
-    /// handshake was not seen.
-    pub fn inferred_rwnd(&self) -> Option<u64> {
-        let evidence = self.scale_evidence.as_ref()?;
-        Some(u64::from(evidence.raw_most) << evidence.least_scale()?)
+    /// A FIN takes a sequence number that no payload fills.
+    pub fn fin(&mut self, entry: &Entry) {
+        self.ledger.fin(entry);
     }
 
-    /// Ranges and acknowledgements that a bound cut.
-    pub fn overflow(&self) -> u64 {
-        self.ledger.overflow() + self.view.overflow()
-    }
-
-    /// Ranges that a bound cut since the other direction was never seen.
-    pub fn unanswered(&self) -> u64 {
-        self.ledger.unanswered()
+    /// Ends everything at the last data segment.
+    pub fn finish(&mut self, interval: Nanos) {
+        if let Some(end) = self.totals.last_data {
+            self.timeline.finish(end, interval);
+        }
     }
 }
 
-/// Makes `most` at least `value`.
-#[inline]
-fn raise(most: &mut Option<u64>, value: u64) {
-    if most.is_none_or(|most| value > most) {
-        *most = Some(value);
-    }
+/// How many full packets `len` bytes from `start` on stand for, and whether a small one is among
+/// them. What the end of the receiver's window cut short is no sign of the application.
+#[inline(always)]
+fn packets(mss: &Mss, len: u32, start: u64, known: Option<SenderState>) -> (u32, bool) {
+    let (full, small) = mss.split(len);
+    let left = known.and_then(|known| known.edge).map(|edge| edge.saturating_sub(start));
+    let cut = small && left.is_some_and(|left| left < u64::from(full + 1) * u64::from(mss.value()));
+    if cut { (full + 1, false) } else { (full, small) }
 }
 
-/// Segments of room below which the sender counts as held back by the window (ALGORITHMS 1.2).
-/// Segments that a sender may send before any answer (RFC 6928).
-const INITIAL_WINDOW: u64 = 10;
-/// Flight over the largest window that no sender reaches, even one that ignores the window for a
-/// while.
-const OVERRUN: u64 = 8;
-const HEADROOM_SEGMENTS: u64 = 3;
-/// Data packets before gaps and capacity samples are kept: most halves never get this far, and what
-/// an initial window shows is slow start.
-const COLLECT_FROM: u64 = 32;
-/// No window reaches further (RFC 7323 section 2.3): such a number is not of this connection.
-const FARTHEST: u64 = 1 << 30;
+/// Longer than most ways: the first retransmission timeout of a sender that knows none either (RFC
+/// 6298 section 2.1).
+const UNKNOWN_WAY: Nanos = Nanos::SECOND;

@@ -1,12 +1,12 @@
-//! Whether losses meet the ends of dense bursts: two-sample tests of what was sent just before, and
-//! of the round-trip time, at losses and at all segments.
+//! Whether losses meet the ends of dense bursts. Two-sample tests compare what was sent just before
+//! losses with the same before all segments, and so the round-trip time.
 //!
 //! A bucket or a queue of a few packets drops what comes too densely, however much is in flight. So
-//! the bytes sent in the last few milliseconds rank high at its losses among those at all segments,
-//! whereas losses drawn without regard to them fall on any rank alike: the rank-sum test (Mann and
-//! Whitney, "On a test of whether one of two random variables is stochastically larger than the
-//! other", 1947). A queue of a few packets raises the round-trip time of what comes just before its
-//! losses, a bucket does not.
+//! the bytes sent in the last few milliseconds rank high at its losses among those at all segments.
+//! Losses at random fall on any rank alike. That is the rank-sum test (Mann and Whitney, "On a test
+//! of whether one of two random variables is stochastically larger than the other", 1947). A queue
+//! of a few packets raises the round-trip time of what comes just before its losses, a bucket does
+//! not.
 
 use crate::flow::loss::ledger::{Codes, Filed};
 use crate::flow::time::signs::Moments;
@@ -43,7 +43,7 @@ impl Bursts {
     /// The measures of a segment at `ts`, before it is added.
     pub fn codes(&self, ts: Nanos) -> Codes {
         let decayed = self.recent_bytes * remains(ts.since(self.last));
-        Codes { before: code(decayed, LEAST_BYTES), behind: code(self.recent_bytes, LEAST_BYTES) }
+        Codes { before: code(decayed, MIN_BYTES), behind: code(self.recent_bytes, MIN_BYTES) }
     }
 
     /// Adds a segment of `len` bytes at `ts`; `mss` is a full one's. Only `new` data can begin an
@@ -53,21 +53,21 @@ impl Bursts {
         self.last = ts;
         // A super-packet stands for the segments that it is cut into.
         let mss = mss.max(1);
-        let mut left = len.min(mss * MOST_SEGMENTS);
+        let mut left = len.min(mss * MAX_SEGMENTS);
         while left > 0 {
             let part = left.min(mss);
             if new {
-                self.before.add(code(self.recent_bytes, LEAST_BYTES));
+                self.before.add(code(self.recent_bytes, MIN_BYTES));
             }
             self.recent_bytes += part as f32;
             if new {
-                self.after.add(code(self.recent_bytes, LEAST_BYTES));
+                self.after.add(code(self.recent_bytes, MIN_BYTES));
             }
             left -= part;
         }
     }
 
-    /// The round-trip time of what was sent lately is so much above its least.
+    /// The newest round-trip time is so much above the least.
     pub fn delayed(&mut self, excess: Nanos) {
         self.delays.add(delay_code(excess));
     }
@@ -80,7 +80,7 @@ impl Bursts {
             self.before.met(code);
             if let Some(excess) = excess {
                 self.delays.met(delay_code(excess));
-                if self.excess.count >= MOST_MET {
+                if self.excess.count >= MAX_MET {
                     self.excess.halve();
                 }
                 self.excess.add(excess.0 as f64);
@@ -105,9 +105,9 @@ impl Density {
         (self.rank - 0.5) * (12.0 * f64::from(self.losses)).sqrt()
     }
 
-    /// Probability that independent losses rank as high or higher, where all are so near the top
-    /// that it is known exactly: the sum of uniform values is below x ≤ 1 with probability xⁿ/n!
-    /// (Irwin and Hall, 1927). One otherwise.
+    /// Probability that independent losses rank as high or higher. It is exact where all are near
+    /// the top: the sum of uniform values is below x ≤ 1 with probability xⁿ/n! (Irwin and Hall,
+    /// 1927). One otherwise.
     pub fn chance_at_top(&self) -> f64 {
         let below = f64::from(self.losses) * (1.0 - self.rank);
         if below > 1.0 {
@@ -145,13 +145,13 @@ impl Ranks {
 
     /// A loss with this code: the share of those seen below it, and half of those like it.
     fn met(&mut self, code: u8) {
-        if self.total < FEWEST_SEEN {
+        if self.total < MIN_SEEN {
             return;
         }
         let at = usize::from(code);
         let below: u32 = self.seen[..at].iter().sum();
         let rank = (f64::from(below) + f64::from(self.seen[at]) / 2.0) / f64::from(self.total);
-        if self.met_count >= MOST_MET {
+        if self.met_count >= MAX_MET {
             self.met_count /= 2;
             self.rank_sum /= 2.0;
         }
@@ -182,36 +182,36 @@ fn further(code_before: u8, bytes: u32) -> u8 {
     if bytes == 0 {
         return code_before;
     }
-    let step = (LEAST_BYTES.to_bits() >> STEP_SHIFT) + u32::from(code_before) - 1;
+    let step = (MIN_BYTES.to_bits() >> STEP_SHIFT) + u32::from(code_before) - 1;
     // The middle of the step, since where in it the value was is no longer known.
     let middle = f32::from_bits((step << STEP_SHIFT) + (1 << (STEP_SHIFT - 1)));
-    code(middle - LEAST_BYTES + bytes as f32, LEAST_BYTES)
+    code(middle - MIN_BYTES + bytes as f32, MIN_BYTES)
 }
 
 fn delay_code(excess: Nanos) -> u8 {
-    code(excess.0.max(0) as f32, LEAST_DELAY_NS)
+    code(excess.0.max(0) as f32, MIN_DELAY_NS)
 }
 
-/// How long "just before" is: back to back segments of hosts and links from 10 Mbit/s on lie
-/// closer, and the rounds of all but the shortest paths are farther apart. Ranks hardly depend on
-/// it: from 0.5 to 16 ms they stayed alike in simulations of small buckets, 0.5 to 30 Mbit/s.
+/// How long "just before" is. Back-to-back segments from 10 Mbit/s on lie closer; rounds of all but
+/// the shortest paths are farther apart. Ranks hardly depend on it: from 0.5 to 16 ms they stayed
+/// alike in simulations of small buckets, 0.5 to 30 Mbit/s.
 const MEMORY: Nanos = Nanos(2_000_000);
 /// Low bits of a value that a step leaves out: of 23 after the point it keeps three.
 const STEP_SHIFT: u32 = 20;
 /// Steps of a code: 24 octaves.
 const CODES: usize = 192;
 /// What one step from nothing is about an eighth of: a small segment, and a host's own delays.
-const LEAST_BYTES: f32 = 256.0;
-/// See [`LEAST_BYTES`]; in ns.
-const LEAST_DELAY_NS: f32 = 32_768.0;
+const MIN_BYTES: f32 = 256.0;
+/// See [`MIN_BYTES`]; in ns.
+const MIN_DELAY_NS: f32 = 32_768.0;
 /// Segments of the largest super-packet (64 KiB of 1,448 bytes).
-const MOST_SEGMENTS: u32 = 46;
+const MAX_SEGMENTS: u32 = 46;
 /// Segments below which a rank says little.
-const FEWEST_SEEN: u32 = 32;
+const MIN_SEEN: u32 = 32;
 /// Segments, and losses, after which older ones count half.
 const REMEMBERED: u32 = 16_384;
 /// See [`REMEMBERED`].
-const MOST_MET: u32 = 128;
+const MAX_MET: u32 = 128;
 
 #[cfg(test)]
 mod tests {
@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn codes_grow_with_what_they_stand_for_and_stay_in_their_table() {
         let values = [0.0, 100.0, 1_448.0, 2_896.0, 14_480.0, 65_536.0, 1e6, 1e9, 1e30];
-        let codes: Vec<u8> = values.iter().map(|&value| code(value, LEAST_BYTES)).collect();
+        let codes: Vec<u8> = values.iter().map(|&value| code(value, MIN_BYTES)).collect();
         assert!(codes.is_sorted() && codes[0] == 1, "{codes:?}");
         assert!(usize::from(codes[8]) < CODES, "{codes:?}");
         assert_eq!(remains(Nanos(0)), 1.0);

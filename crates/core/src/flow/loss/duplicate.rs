@@ -14,9 +14,9 @@ pub struct Recent {
 
 impl Recent {
     /// Whether `entry` is a copy of a frame seen within the last millisecond. A host that sends
-    /// something again gives it a new IPv4 identification; where there is none, the same bytes with
-    /// the same timestamps within 100 us are a copy, and pure acknowledgements only once the flow
-    /// has shown copies of something else.
+    /// something again gives it a new IPv4 identification. Without one, the same bytes with the
+    /// same timestamps within 100 us are a copy. Pure acknowledgements are only once the flow has
+    /// shown copies of something else.
     #[inline(always)]
     pub fn is_copy(&mut self, entry: &Entry) -> bool {
         let print = fingerprint(entry);

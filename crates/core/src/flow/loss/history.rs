@@ -1,10 +1,11 @@
 //! What was sent and lost since the first loss, and the flights that it is compared with.
 
 use super::burst::{Bursts, Density};
-use super::ledger::{Codes, Filed, Kind};
+use super::ledger::Codes;
 use super::losses::{Pattern, Shape};
 use super::policer::{Policer, Trace};
-use crate::flow::entry::Entry;
+use crate::flow::observer::{Data, Observer, RoundTrip};
+use crate::flow::time::signs::is_queued;
 use crate::units::Nanos;
 
 /// The losses of a direction.
@@ -22,34 +23,14 @@ struct SinceFirst {
     bursts: Bursts,
 }
 
-/// What a segment met.
-#[derive(Clone, Copy, Debug)]
-pub struct Met {
-    /// First byte.
-    pub start: u64,
-    /// Flight before it against the mean, by [`LossHistory::relative_flight`].
-    pub flight: u16,
-    /// Payload of a full segment.
-    pub mss: u32,
-    /// A loss is being repaired.
-    pub repairing: bool,
-    /// Round-trip time before it above the least one.
-    pub excess: Option<Nanos>,
-    /// That shows a queue.
-    pub queued: bool,
-    /// That time is above the mean.
-    pub high: bool,
-}
-
 impl LossHistory {
     /// Whether nothing was lost so far.
     pub fn is_empty(&self) -> bool {
         self.since_first.is_none()
     }
 
-    /// Flight size against its mean over the last few hundred segments, in 256ths: what was in
-    /// flight when a segment was sent is compared with its own time, since flows change. `sent`
-    /// counts the data packets before.
+    /// Flight size against its mean over the last few hundred segments, in 256ths. Flows change, so
+    /// that a flight is compared with its own time. `sent` counts the data packets before.
     pub fn relative_flight(&mut self, flight: u64, sent: u64) -> u16 {
         let flight = flight as f32;
         let begun = sent >= FLIGHT_MEMORY;
@@ -69,37 +50,39 @@ impl LossHistory {
         self.since_first.as_ref().map(|since| since.bursts.codes(ts)).unwrap_or_default()
     }
 
-    /// Takes a data segment: what it lost, and what was sent. Needed from the first loss on.
-    pub fn on_data(&mut self, entry: &Entry, filed: &Filed, met: &Met) {
-        let part = self.relative(met.mss as f32);
+    /// Takes a data segment: what it lost, and what was sent.
+    #[inline(never)]
+    fn take(&mut self, data: Data<'_>) {
+        let (entry, filed, mss) = (data.entry, data.filed, data.mss.value());
+        let part = self.relative(mss as f32);
         let before = self.relative(filed.lost_offset as f32);
+        let rtt = data.rtt_before.rtt.zip(data.rtt.min);
+        let excess = rtt.map(|(rtt, floor)| rtt - floor);
+        let queued = rtt.is_some_and(|(rtt, floor)| is_queued(rtt, floor));
         let since = self.since_first.get_or_insert_default();
         since.trace.sent(entry.ts, entry.payload_len);
-        let new = filed.kind == Kind::New;
-        since.bursts.sent(entry.ts, entry.payload_len, met.mss, new);
+        since.bursts.sent(entry.ts, entry.payload_len, mss, data.is_new());
         if filed.loss_event {
-            since.bursts.lost(filed, met.excess);
+            since.bursts.lost(filed, excess);
         }
-        if new {
-            let parts = entry.payload_len.div_ceil(met.mss.max(1)).clamp(1, MOST_PARTS) as u16;
-            since.pattern.sent(met.start, met.flight, (parts, part), met.repairing);
+        if data.is_new() {
+            let parts = entry.payload_len.div_ceil(mss.max(1)).clamp(1, MAX_PARTS) as u16;
+            let flight = data.relative_flight;
+            since.pattern.sent(data.start, flight, (parts, part), data.flight.repairing);
         }
         if let Some(lost) = filed.lost_at {
-            since.trace.lost(lost, filed.seen_bytes, met.queued);
-            if met.queued {
+            since.trace.lost(lost, filed.seen_bytes, queued);
+            if queued {
                 since.pattern.interrupt();
             } else if let Some(flight) = filed.lost_flight {
                 let flight = flight.saturating_add(before);
-                since.pattern.lost(met.start, flight, (filed.loss_event, met.high), met.mss);
+                since.pattern.lost(
+                    data.start,
+                    flight,
+                    (filed.loss_event, data.rtt_before.is_high),
+                    mss,
+                );
             }
-        }
-    }
-
-    /// Takes a round-trip sample by how far it is above the least one.
-    #[inline]
-    pub fn on_round_trip(&mut self, excess: Nanos) {
-        if let Some(since) = &mut self.since_first {
-            since.bursts.delayed(excess);
         }
     }
 
@@ -119,7 +102,24 @@ impl LossHistory {
     }
 }
 
+impl Observer for LossHistory {
+    /// Needed from the first loss on.
+    #[inline(always)]
+    fn on_data(&mut self, data: &Data<'_>) {
+        if data.filed.loss_event || !self.is_empty() {
+            self.take(*data);
+        }
+    }
+
+    #[inline(always)]
+    fn on_round_trip(&mut self, sample: &RoundTrip) {
+        if let Some(since) = &mut self.since_first {
+            since.bursts.delayed(sample.recent - sample.floor);
+        }
+    }
+}
+
 /// Segments of the largest super-packet (64 KiB of 1,448 bytes).
-const MOST_PARTS: u32 = 46;
+const MAX_PARTS: u32 = 46;
 /// Segments over which flights are compared: a few rounds of most flows.
 const FLIGHT_MEMORY: u64 = 64;

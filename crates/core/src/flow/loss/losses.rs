@@ -102,7 +102,7 @@ impl Pattern {
     /// The shape; `None` with too few losses.
     pub fn shape(&self) -> Option<Shape> {
         let losses = self.gaps.count;
-        if losses < FEWEST {
+        if losses < MIN_LOSSES {
             return None;
         }
         let mean = self.gaps.mean().filter(|&mean| mean >= 1.0)?;
@@ -113,7 +113,7 @@ impl Pattern {
             ratio,
             variation: self.gaps.variation()?,
             episodes: self.episodes.count,
-            rhythm: self.episodes.variation().filter(|_| self.episodes.count >= FEWEST_EPISODES),
+            rhythm: self.episodes.variation().filter(|_| self.episodes.count >= MIN_EPISODES),
             adjacent: f64::from(self.next) / f64::from(self.near.max(1)),
             clustering: f64::from(self.near) / f64::from(losses) / independent,
             high: f64::from(self.high) / f64::from(self.lost_flights.count.max(1)),
@@ -133,9 +133,9 @@ impl Shape {
 const NEAR: u64 = 8;
 /// Losses below which there is no pattern: the variation of independent gaps is then known to a
 /// third or so.
-const FEWEST: u32 = 10;
+const MIN_LOSSES: u32 = 10;
 /// Episodes below which they have no rhythm.
-const FEWEST_EPISODES: u32 = 6;
+const MIN_EPISODES: u32 = 6;
 /// Losses after which older ones count half, so that the pattern follows a flow that changes.
 const REMEMBERED: u32 = 128;
 

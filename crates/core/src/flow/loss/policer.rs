@@ -1,9 +1,9 @@
 //! Whether losses follow the rhythm of a token bucket: the test of Flach et al. (SIGCOMM 2016,
 //! section 3.1), on a decimated curve of what was sent.
 //!
-//! A policer drops what finds no tokens. Between the first and the last loss of a policed flow the
-//! tokens of a bucket filled at the delivered rate are near zero at every loss, and not below it at
-//! what passes.
+//! A policer drops what finds no tokens. Take a bucket filled at the delivered rate between the
+//! first and the last loss. Its tokens are near zero at every loss of a policed flow, and not below
+//! zero at what passes.
 
 use crate::units::Nanos;
 
@@ -49,7 +49,7 @@ impl Trace {
         self.sent_bytes += u64::from(len);
         let due = self.sent.last().is_none_or(|last| ts.since(last.ts) >= self.step);
         if due {
-            if self.sent.len() >= MOST_POINTS {
+            if self.sent.len() >= MAX_POINTS {
                 halve(&mut self.sent);
                 self.step = Nanos((self.step.0 * 2).max(self.mean_step()));
             }
@@ -66,7 +66,7 @@ impl Trace {
         self.lost_bytes += len;
         self.events += 1;
         self.queued += u32::from(queued);
-        if self.lost.len() >= MOST_POINTS {
+        if self.lost.len() >= MAX_POINTS {
             halve(&mut self.lost);
         }
         // A loss is known by its repair, and those come in another order than the losses.
@@ -78,13 +78,13 @@ impl Trace {
 
     fn mean_step(&self) -> i64 {
         let span = |points: &[Point]| points[points.len() - 1].ts.since(points[0].ts).0;
-        span(&self.sent) / (2 * MOST_POINTS as i64)
+        span(&self.sent) / (2 * MAX_POINTS as i64)
     }
 
     /// The policer found so far: the test is made whenever there are new losses, and what it found
     /// holds while it finds it every third time at least.
     pub fn verdict(&mut self, rtt: Nanos) -> Option<Policer> {
-        if self.events > self.tested_events && self.lost.len() >= FEWEST {
+        if self.events > self.tested_events && self.lost.len() >= MIN_SAMPLES {
             self.tested_events = self.events;
             self.tests += 1;
             if let Some(policer) = self.policer(rtt) {
@@ -109,7 +109,7 @@ impl Trace {
         let (first, last) = (lost.first()?, lost.last()?);
         let span_s = last.ts.since(first.ts).as_secs_f64();
         let rtt_s = rtt.as_secs_f64();
-        if lost.len() < FEWEST || span_s < FEWEST_ROUNDS * rtt_s {
+        if lost.len() < MIN_SAMPLES || span_s < MIN_ROUNDS * rtt_s {
             return None;
         }
         let passed = |ts: Nanos, lost: u64| self.sent_at(ts) - lost as f64;
@@ -130,7 +130,7 @@ impl Trace {
             }
             at_pass.push(tokens(point.ts, self.lost[next - 1].bytes));
         }
-        if at_pass.len() < FEWEST {
+        if at_pass.len() < MIN_SAMPLES {
             return None;
         }
         let (loss_median, pass_median) = (median(&at_loss), median(&at_pass));
@@ -175,11 +175,11 @@ fn median(values: &[f64]) -> f64 {
 }
 
 /// Points of either curve: enough for a hundred rounds of a few points each.
-const MOST_POINTS: usize = 256;
+const MAX_POINTS: usize = 256;
 /// Losses, and passes, that a fit needs; Flach et al. take 15.
-const FEWEST: usize = 15;
+const MIN_SAMPLES: usize = 15;
 /// Rounds that the losses must span; Flach et al. ask for losses in three.
-const FEWEST_ROUNDS: f64 = 3.0;
+const MIN_ROUNDS: f64 = 3.0;
 /// Tokens at a loss lie within so many round trips' worth of their median, but for so many losses.
 const LOSS_TOLERANCE: f64 = 2.0;
 const LOSSES_FAR: f64 = 0.10;
@@ -239,7 +239,7 @@ mod tests {
                 trace.lost(Nanos::from_micros(us), 100, false);
             }
         }
-        assert!(trace.sent.len() <= MOST_POINTS && trace.lost.len() <= MOST_POINTS);
+        assert!(trace.sent.len() <= MAX_POINTS && trace.lost.len() <= MAX_POINTS);
         assert_eq!(trace.lost.last().expect("lost").bytes, trace.lost_bytes);
     }
 }

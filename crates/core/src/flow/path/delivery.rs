@@ -2,8 +2,8 @@
 
 use crate::units::Nanos;
 
-/// The highest rate at which data was acknowledged over a second and four round trips: long enough
-/// for the burst of a token bucket or of compressed acknowledgements to fade.
+/// The highest rate at which data was acknowledged over a second and four round trips. Bursts of a
+/// token bucket or of compressed acknowledgements fade in that time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delivery {
     since: Option<Nanos>,

@@ -1,9 +1,9 @@
 //! Echoes near the receiver: how long after an acknowledgement the data comes that answers it.
 //!
 //! Near the receiver the queue of the path lies between an acknowledgement and the data that echoes
-//! its timestamp (RFC 7323 section 4). One echo at a time would meet the same part of every flight,
-//! and where flights are bursts that may be the one that finds the queue empty: several are awaited
-//! at once, spread over the round trip.
+//! its timestamp (RFC 7323 section 4). One echo at a time would meet the same part of every flight.
+//! Where flights are bursts, that part may find the queue empty. So several are awaited at once,
+//! spread over the round trip.
 
 use crate::units::Nanos;
 use std::collections::VecDeque;
@@ -14,14 +14,14 @@ pub struct Echoes {
     awaited: VecDeque<(u32, Nanos)>,
     newest: Option<u32>,
     /// Round-trip time by the newest echoes, and when the last of them came.
-    pub lately: Option<(Nanos, Nanos)>,
+    pub newest_rtt: Option<(Nanos, Nanos)>,
     /// Round-trip time before the newest gap in the data.
     pub at_gap: Option<Nanos>,
 }
 
 impl Echoes {
     /// An acknowledgement with `tsval` passed towards the sender; `srtt` is the usual round-trip
-    /// time. Only the first one with a timestamp can be told from those after it.
+    /// time. Only the first one with a timestamp can be distinguished from those after it.
     #[inline]
     pub fn passed(&mut self, now: Nanos, tsval: u32, srtt: Nanos) {
         if self.newest.replace(tsval) == Some(tsval) {
@@ -29,11 +29,11 @@ impl Echoes {
         }
         // Once the queue has grown far beyond `srtt`, they are spread over the age of the oldest.
         let age = |at: Option<&(u32, Nanos)>| at.map(|&(_, since)| now.since(since).0);
-        let spacing = srtt.0.max(age(self.awaited.front()).unwrap_or(0)) / MOST as i64;
+        let spacing = srtt.0.max(age(self.awaited.front()).unwrap_or(0)) / MAX_AWAITED as i64;
         if age(self.awaited.back()).is_some_and(|age| age < spacing) {
             return;
         }
-        if self.awaited.len() >= MOST {
+        if self.awaited.len() >= MAX_AWAITED {
             let mut odd = true;
             self.awaited.retain(|_| {
                 odd = !odd;
@@ -61,13 +61,13 @@ impl Echoes {
     /// Round-trip time now of a sample `rtt` made of the least delays: what the newest echoes show,
     /// unless the last of them is older than two round trips.
     pub fn raise(&self, now: Nanos, rtt: Nanos) -> Nanos {
-        let fresh = |&(at, lately): &(Nanos, Nanos)| now.since(at).0 <= 2 * lately.0;
-        self.lately.filter(fresh).map_or(rtt, |(_, lately)| rtt.max(lately))
+        let fresh = |&(at, newest): &(Nanos, Nanos)| now.since(at).0 <= 2 * newest.0;
+        self.newest_rtt.filter(fresh).map_or(rtt, |(_, newest)| rtt.max(newest))
     }
 }
 
 /// Echoes awaited at once, and so the samples that a round trip gives.
-const MOST: usize = 8;
+const MAX_AWAITED: usize = 8;
 
 #[cfg(test)]
 mod tests {
@@ -92,11 +92,11 @@ mod tests {
         for ms in 0..6_000 {
             echoes.passed(Nanos::from_millis(ms), ms as u32, Nanos::from_millis(30));
         }
-        assert!(echoes.awaited.len() <= MOST);
+        assert!(echoes.awaited.len() <= MAX_AWAITED);
         assert_eq!(echoes.came_back(Nanos::from_millis(6_000), 0), Some(Nanos::from_millis(6_000)));
         let later = (1..6_000)
             .filter(|&tsecr| echoes.came_back(Nanos::from_millis(9_000), tsecr).is_some());
-        assert!((3..MOST).contains(&later.count()));
+        assert!((3..MAX_AWAITED).contains(&later.count()));
     }
 
     #[test]
@@ -117,7 +117,7 @@ mod tests {
         let mut echoes = Echoes::default();
         let ms = Nanos::from_millis;
         assert_eq!(echoes.raise(ms(0), ms(40)), ms(40));
-        echoes.lately = Some((ms(0), ms(60)));
+        echoes.newest_rtt = Some((ms(0), ms(60)));
         assert_eq!(echoes.raise(ms(100), ms(40)), ms(60));
         assert_eq!(echoes.raise(ms(121), ms(40)), ms(40));
         assert_eq!(echoes.raise(ms(10), ms(70)), ms(70));

@@ -5,5 +5,7 @@ pub mod delay;
 pub mod delivery;
 pub mod echoes;
 pub mod mss;
+pub mod probe;
 pub mod queue;
 pub mod scale;
+pub mod window;

@@ -12,6 +12,7 @@ pub struct Mss {
     candidates: [(u32, u8); 4],
     /// A segment longer than any MSS was seen: segmentation or receive offload.
     pub super_packets: bool,
+    headers_len: u32,
 }
 
 impl Default for Mss {
@@ -22,6 +23,7 @@ impl Default for Mss {
             observed: None,
             candidates: Default::default(),
             super_packets: false,
+            headers_len: 0,
         }
     }
 }
@@ -45,15 +47,15 @@ impl Mss {
 
     /// Learns from a length other than the one observed.
     fn learn_other(&mut self, len: u32) {
-        let limit = self.offered.unwrap_or(LARGEST_WITHOUT_OPTION);
+        let limit = self.offered.unwrap_or(MAX_WITHOUT_OPTION);
         if len > limit {
             // Nine tenths of a jumbo frame without the option is a larger MSS, not an offload.
-            self.super_packets |= self.offered.is_some() || len > LARGEST_JUMBO;
-            if self.offered.is_some() || len > LARGEST_JUMBO {
+            self.super_packets |= self.offered.is_some() || len > MAX_JUMBO;
+            if self.offered.is_some() || len > MAX_JUMBO {
                 return;
             }
         }
-        let least = self.offered.unwrap_or(LARGEST_WITHOUT_OPTION) * LEAST_SHARE / 100;
+        let least = self.offered.unwrap_or(MAX_WITHOUT_OPTION) * MIN_SHARE / 100;
         if len >= least && self.observed.is_none_or(|observed| len > observed) {
             self.consider(len);
         }
@@ -98,6 +100,18 @@ impl Mss {
         self.observed.or(self.offered)
     }
 
+    /// IP and TCP header bytes of the last data segment.
+    #[inline]
+    pub fn headers_len(&self) -> u32 {
+        self.headers_len
+    }
+
+    /// Takes the IP and TCP header bytes of a data segment.
+    #[inline]
+    pub fn set_headers_len(&mut self, headers_len: u32) {
+        self.headers_len = headers_len;
+    }
+
     /// How many full segments `len` bytes stand for, and whether a small one is left.
     #[inline]
     pub fn split(&self, len: u32) -> (u32, bool) {
@@ -106,7 +120,7 @@ impl Mss {
             (0, true)
         } else if len == mss {
             (1, false)
-        } else if len <= mss.max(self.offered.unwrap_or(LARGEST_WITHOUT_OPTION)) {
+        } else if len <= mss.max(self.offered.unwrap_or(MAX_WITHOUT_OPTION)) {
             // Not yet learned, but no more than one packet may carry.
             (1, false)
         } else {
@@ -117,13 +131,13 @@ impl Mss {
 
 /// Times that a length must be seen before it counts as the MSS.
 const OFTEN_ENOUGH: u8 = 3;
-/// Percent of the offered MSS below which a length is what the application wrote, not what the path
-/// takes: the least IPv6 MTU of 1280 leaves 84 % of what Ethernet carries.
-const LEAST_SHARE: u32 = 84;
+/// Percent of the offered MSS below which a length is what the application wrote. The least IPv6
+/// MTU of 1280 leaves 84 % of what Ethernet carries.
+const MIN_SHARE: u32 = 84;
 /// Ethernet less IPv4 and TCP headers.
-const LARGEST_WITHOUT_OPTION: u32 = 1460;
+const MAX_WITHOUT_OPTION: u32 = 1460;
 /// A 9,000-byte frame less headers.
-const LARGEST_JUMBO: u32 = 8960;
+const MAX_JUMBO: u32 = 8960;
 /// Ethernet less IPv4 and TCP headers and timestamps: what most segments of today have.
 const ETHERNET_WITH_TIMESTAMPS: u32 = 1448;
 

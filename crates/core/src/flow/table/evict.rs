@@ -6,8 +6,8 @@ use crate::flow::table::class::Class;
 use crate::units::Nanos;
 
 impl<F> Table<F> {
-    /// Puts one flow out: a closed one, else a half-open one, else a short one, else a long one;
-    /// the first of the class, or of some first ones that which was silent longest.
+    /// Puts one flow out: a closed one, else a half-open one, else a short one, else a long one. Of
+    /// the first few of the class the one that was silent longest goes.
     pub(super) fn evict(&mut self, now: Nanos, analyse: &mut impl Analyse<Flow = F>) {
         let Some(class) = Class::ALL.into_iter().find(|&class| self.lists.len(class) > 0) else {
             return;

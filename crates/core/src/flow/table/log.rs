@@ -1,9 +1,9 @@
 //! The segments of a flow that wait to be analysed, in blocks from one pool.
 //!
-//! A flow is analysed in bursts: its segments are filed here and handed on together, so that the
-//! many bytes of its state are fetched once for many segments, and a flow that stays short never
-//! needs that state at all. A block is contiguous, since a chain of small ones would cost a cache
-//! miss each; it starts with room for one segment and grows by half or more.
+//! A flow is analysed in bursts: its segments are filed here and handed on together. So its state
+//! is fetched once for many segments, and a flow that stays short never needs it. A block is
+//! contiguous, since a chain of small ones would cost a cache miss each; it starts with room for
+//! one segment and grows by half or more.
 
 use crate::flow::entry::Entry;
 use crate::units::Nanos;

@@ -2,8 +2,8 @@
 //! on to be analysed.
 //!
 //! What is touched per segment is one bucket of the index, one 64-byte slot and one chunk of the
-//! log. A batch touches all of them first and works afterwards, so that the memory accesses of many
-//! segments overlap: without it a table of a million flows costs three cache misses one after
+//! log. A batch touches all of them first and works afterwards: the memory accesses of many
+//! segments overlap. Without that a table of a million flows costs three cache misses one after
 //! another.
 
 pub mod class;
@@ -97,7 +97,7 @@ impl<F> Table<F> {
     pub fn new(hash_key: HashKey, limits: Limits) -> Table<F> {
         // Address space only, until it is used: flows are then never moved, which would hold up
         // whoever waits for packets to be read.
-        let room = if limits.flows <= ROOM_MOST { limits.flows + BATCH } else { 0 };
+        let room = if limits.flows <= MAX_ROOM { limits.flows + BATCH } else { 0 };
         let mut lists = Lists::default();
         lists.reserve(room);
         Table {
@@ -116,11 +116,6 @@ impl<F> Table<F> {
     /// Flows held.
     pub fn len(&self) -> usize {
         self.slots.len().saturating_sub(self.free.len())
-    }
-
-    /// Whether no flow is held.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Files segments, each with the hash of its flow by [`Table::hash`].
@@ -293,8 +288,8 @@ impl<F> Table<F> {
         }
     }
 
-    /// Analyses what waits in the logs of the next `count` slots, except for flows that are short
-    /// so far: they would be given state that they may never need.
+    /// Analyses what waits in the logs of the next `count` slots. Flows that are short so far are
+    /// left out: they may never need state.
     pub fn settle(&mut self, count: usize, analyse: &mut impl Analyse<Flow = F>) {
         for _ in 0..count.min(self.slots.len()) {
             self.settled = (self.settled + 1) % self.slots.len();
@@ -491,6 +486,6 @@ const MANY_BURSTS: u8 = 6;
 /// request, an answer and the end are fewer.
 const LONG_LOG: usize = 12;
 /// Flows for which a table has room from its beginning.
-const ROOM_MOST: usize = 1 << 22;
+const MAX_ROOM: usize = 1 << 22;
 /// `last` of a slot that holds no flow.
 const FREE: Nanos = Nanos(i64::MIN);

@@ -1,5 +1,5 @@
 //! Whose time it is that passes while a half sends nothing: the passive form of the kernel's
-//! clocks (`tcp_chrono`) and of web100's `SndLimTime` (ALGORITHMS 7.11).
+//! clocks (`tcp_chrono`) and of web100's `SndLimTime` (algorithms 9).
 //!
 //! The time between two sends is cut where an acknowledgement reaches the sender and changes what
 //! it may do. Each piece belongs to whoever held the next send back.
@@ -55,13 +55,13 @@ impl Times {
 pub struct Clock {
     /// End of the last piece; `None` before the first send.
     mark: Option<Nanos>,
-    pieces: [Piece; PIECES],
+    pieces: [WaitSpan; PIECES],
     len: u8,
 }
 
 /// A span of time that belongs to one holder; it begins where the one before it ends.
 #[derive(Clone, Copy, Debug)]
-pub struct Piece {
+pub struct WaitSpan {
     /// Who held the sender back.
     pub holder: Holder,
     /// Begin.
@@ -70,7 +70,7 @@ pub struct Piece {
     pub end: Nanos,
 }
 
-impl Piece {
+impl WaitSpan {
     /// Its length in ns if nothing imposed it, else 0.
     #[inline]
     pub fn pause_ns(&self) -> i64 {
@@ -81,9 +81,9 @@ impl Piece {
     }
 }
 
-impl Default for Piece {
-    fn default() -> Piece {
-        Piece { holder: Holder::Network, start: Nanos(0), end: Nanos(0) }
+impl Default for WaitSpan {
+    fn default() -> WaitSpan {
+        WaitSpan { holder: Holder::Network, start: Nanos(0), end: Nanos(0) }
     }
 }
 
@@ -94,7 +94,7 @@ impl Clock {
         let Some(start) = self.mark.filter(|&start| end > start) else { return };
         self.mark = Some(end);
         // Room that is used at once is what an acknowledgement clocks out.
-        let unused = holder == Holder::Unused && end.since(start) < LEAST_UNUSED;
+        let unused = holder == Holder::Unused && end.since(start) < MIN_UNUSED;
         let holder = if unused { Holder::Network } else { holder };
         let len = usize::from(self.len);
         match self.pieces[..len].last_mut() {
@@ -102,7 +102,7 @@ impl Clock {
             // acknowledgements of which none let anything out.
             Some(last) if last.holder == holder || len == PIECES => last.end = end,
             _ => {
-                self.pieces[len] = Piece { holder, start, end };
+                self.pieces[len] = WaitSpan { holder, start, end };
                 self.len += 1;
             }
         }
@@ -110,7 +110,7 @@ impl Clock {
 
     /// Something is sent at `ts`. Gives the pieces since the last send.
     #[inline]
-    pub fn sent(&mut self, ts: Nanos) -> &mut [Piece] {
+    pub fn sent(&mut self, ts: Nanos) -> &mut [WaitSpan] {
         self.mark = Some(self.mark.map_or(ts, |mark| mark.max(ts)));
         let len = std::mem::take(&mut self.len);
         &mut self.pieces[..usize::from(len)]
@@ -119,8 +119,8 @@ impl Clock {
 
 /// A sender that an acknowledgement lets go on needs less than this: an interrupt, a wake-up, and
 /// what pacing by the millisecond is far above.
-const LEAST_UNUSED: Nanos = Nanos(150_000);
-/// Pieces of one gap that are told apart.
+const MIN_UNUSED: Nanos = Nanos(150_000);
+/// Pieces of one gap that are kept apart.
 const PIECES: usize = 4;
 const HOLDERS: usize = 6;
 

@@ -30,11 +30,6 @@ impl Gaps {
         self.total
     }
 
-    /// Whether none was added.
-    pub fn is_empty(&self) -> bool {
-        self.total == 0
-    }
-
     /// Mean of the `n` largest gaps.
     pub fn mean_of_largest(&self, n: u32) -> Option<Nanos> {
         if n == 0 || n > self.total {

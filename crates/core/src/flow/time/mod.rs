@@ -3,11 +3,13 @@
 pub mod clock;
 pub mod freedom;
 pub mod gaps;
-pub mod lasting;
 pub mod nagle;
 pub mod period;
 pub mod rounds;
 pub mod signs;
+pub mod since;
 pub mod stretch;
 pub mod sums;
+pub mod timeline;
 pub mod view;
+pub mod writer;

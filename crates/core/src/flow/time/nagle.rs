@@ -1,7 +1,7 @@
 //! Whether the sender holds small segments back until an acknowledgement comes (RFC 9293 section
 //! 3.7.4, Nagle).
 
-use crate::flow::time::view::Known;
+use crate::flow::time::view::SenderState;
 
 /// What was sent before, as far as it can hold a segment back.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,10 +16,16 @@ pub struct Nagle {
 }
 
 impl Nagle {
-    /// Whether a segment from `start` to `next` had waited for an acknowledgement because it, or
-    /// one before it, is small: there was no more than it to send. Linux waits for the small
-    /// segment before (Minshall), others for all data; and a lone segment a round is no window.
-    pub fn on_data(&mut self, small: bool, start: u64, next: u64, known: Option<Known>) -> bool {
+    /// Whether a segment from `start` to `next` had waited for an acknowledgement, since it or one
+    /// before it is small. There was no more than it to send. Linux waits for the small segment
+    /// before (Minshall), others for all data; and a lone segment a round is no window.
+    pub fn on_data(
+        &mut self,
+        small: bool,
+        start: u64,
+        next: u64,
+        known: Option<SenderState>,
+    ) -> bool {
         let Some(known) = known else { return false };
         let una_before = std::mem::replace(&mut self.una_before, known.una);
         let released = |end: u64| una_before < end && known.una >= end;
@@ -44,8 +50,8 @@ impl Nagle {
 mod tests {
     use super::*;
 
-    fn known(una: u64) -> Option<Known> {
-        Some(Known { una, edge: None })
+    fn known(una: u64) -> Option<SenderState> {
+        Some(SenderState { una, edge: None })
     }
 
     #[test]

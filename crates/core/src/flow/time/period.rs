@@ -71,8 +71,9 @@ impl Period {
         self.end.since(self.start)
     }
 
-    /// What merging this one with the next two keeps of the throughput of the transfers alone, if
-    /// those are an application limited one and a transfer and it is at least the share `drop`.
+    /// What merging this one with the next two keeps of the throughput of the transfers alone.
+    /// `None` unless those are an application-limited one and a transfer, or if it is below the
+    /// share `drop`.
     fn merge_ratio(&self, alp: &Period, next: &Period, drop: f64) -> Option<f64> {
         let is_transfer = |period: &Period| period.kind != PeriodKind::Alp;
         if !is_transfer(self) || is_transfer(alp) || !is_transfer(next) {
@@ -170,11 +171,6 @@ pub struct Isolate {
 }
 
 impl Isolate {
-    /// Whether a transfer is under way.
-    pub fn in_transfer(&self) -> bool {
-        self.transfer
-    }
-
     /// A segment of `full` full packets, and a small one if `small`.
     #[inline(always)]
     pub fn segment(&mut self, ts: Nanos, full: u32, small: bool, before: Before) -> Step {
@@ -234,7 +230,7 @@ impl Isolate {
 
 /// Packets of a bulk transfer period (Siekkinen et al. 2008; IM 2021 section II.A).
 pub const BTP_MIN_PACKETS: u64 = 130;
-/// Share of the throughput that a merge must keep; ALGORITHMS 1.1.
+/// Share of the throughput that a merge must keep (algorithms 6).
 pub const MERGE_DROP: f64 = 0.9;
 /// Full packets in a row that end an application limited period.
 const FULL_PACKETS: u32 = 3;
@@ -263,7 +259,7 @@ mod tests {
         assert_eq!(isolate.segment(ms(2), 1, false, IDLE), Step::Transfer { start: ms(0) });
         assert_eq!(isolate.segment(ms(3), 0, true, IDLE), Step::Stay);
         assert_eq!(isolate.segment(ms(104), 1, false, IDLE), Step::Alp { start: ms(3) });
-        assert!(!isolate.in_transfer());
+        assert!(!isolate.transfer);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Cutting a half into intervals and periods while it sends.
 
-use crate::flow::time::clock::{Holder, Piece};
+use crate::flow::time::clock::{Holder, WaitSpan};
 use crate::flow::time::period::{self, MERGE_DROP, Period, PeriodKind, Step};
 use crate::flow::time::signs::Signs;
 use crate::flow::time::sums::{Sums, Window};
@@ -8,8 +8,8 @@ use crate::units::Nanos;
 
 /// The window of scores under way, and the interval and the period that it belongs to.
 ///
-/// Segments are added to `window`, which is emptied into the period at every end of an interval and
-/// at every application limited period, as the paper resets its sliding windows (IM 2021 section
+/// Segments are added to `window`. It is emptied into the period at every end of an interval and at
+/// every application-limited period, as the paper resets its sliding windows (IM 2021 section
 /// II.B). Full segments in an application limited period wait in `run`: three in a row begin a
 /// transfer, and then they belong to it.
 #[derive(Debug, Default)]
@@ -43,8 +43,6 @@ pub struct Interval {
     pub sums: Sums,
     /// What was sent since its begin or since the last application limited period.
     pub window: Window,
-    /// Data packets of the half up to its end.
-    pub data_packets: u64,
 }
 
 /// The time of a segment, for what has to be cut there.
@@ -54,8 +52,6 @@ pub struct Now {
     pub ts: Nanos,
     /// Length of an interval.
     pub interval: Nanos,
-    /// Data packets of the half so far.
-    pub data_packets: u64,
 }
 
 impl Stretch {
@@ -102,14 +98,21 @@ impl Stretch {
         &mut self.window
     }
 
-    /// Whether a transfer is under way.
-    pub fn in_transfer(&self) -> bool {
-        self.in_transfer
+    /// Takes the time up to `now`: what Isolate decided, and whose time it was.
+    #[inline(always)]
+    pub fn pass(&mut self, step: Step, now: &Now, pieces: &[WaitSpan]) {
+        if step == Step::Stay && now.ts.since(self.interval_start) < now.interval {
+            for piece in pieces {
+                self.charge(piece.holder, piece.end.since(piece.start));
+            }
+        } else {
+            self.pass_end(step, *now, pieces);
+        }
     }
 
-    /// Takes the time up to `now`: what Isolate decided, and whose time it was.
-    #[inline]
-    pub fn pass(&mut self, step: Step, now: &Now, pieces: &[Piece]) {
+    /// The same where a period or an interval may end.
+    #[inline(never)]
+    fn pass_end(&mut self, step: Step, now: Now, pieces: &[WaitSpan]) {
         // What follows a full segment is the pause; small packets alone begin with the last one.
         if let Step::Alp { start } | Step::Pause { start } = step
             && start < now.ts
@@ -119,7 +122,7 @@ impl Stretch {
         if now.ts.since(self.interval_start) < now.interval {
             pieces.iter().for_each(|piece| self.charge(piece.holder, piece.end.since(piece.start)));
         } else {
-            self.pass_intervals(now, pieces);
+            self.pass_intervals(&now, pieces);
         }
         match step {
             Step::Alp { start } if start >= now.ts => self.switch(false, start),
@@ -136,19 +139,19 @@ impl Stretch {
 
     /// The same where intervals end in between.
     #[cold]
-    fn pass_intervals(&mut self, now: &Now, pieces: &[Piece]) {
+    fn pass_intervals(&mut self, now: &Now, pieces: &[WaitSpan]) {
         let mut ends = self.interval_ends(now);
         for piece in pieces {
             let mut start = piece.start;
             while let Some(end) = ends[0].filter(|&end| piece.end > end) {
                 self.charge(piece.holder, end.since(start));
-                self.end_interval(end, now.data_packets);
+                self.end_interval(end);
                 start = start.max(end);
                 ends = [ends[1], None];
             }
             self.charge(piece.holder, piece.end.since(start));
         }
-        ends.into_iter().flatten().for_each(|end| self.end_interval(end, now.data_packets));
+        ends.into_iter().flatten().for_each(|end| self.end_interval(end));
     }
 
     fn switch(&mut self, to_transfer: bool, at: Nanos) {
@@ -186,13 +189,13 @@ impl Stretch {
     /// Whether intervals have ended, or so many periods that some have to settle.
     #[inline]
     pub fn has_ended_some(&self) -> bool {
-        !self.intervals.is_empty() || self.periods.len() >= MOST_PERIODS
+        !self.intervals.is_empty() || self.periods.len() >= MAX_PERIODS
     }
 
-    /// The periods, to be given back, and how many of the first have settled: too many are left
-    /// after Merge, and later ones hardly ever reach the oldest. None if there is room.
+    /// The periods, to be given back, and how many of the first are final. Too many are left after
+    /// Merge, and later ones hardly ever reach the oldest. None if there is room.
     pub fn crowded_periods(&mut self) -> Option<(Vec<Period>, usize)> {
-        if self.periods.len() < MOST_PERIODS {
+        if self.periods.len() < MAX_PERIODS {
             return None;
         }
         let periods = period::merge(std::mem::take(&mut self.periods), MERGE_DROP);
@@ -222,7 +225,7 @@ impl Stretch {
         [Some(first), (idle > 0).then(|| first + Nanos(idle * now.interval.0))]
     }
 
-    fn end_interval(&mut self, end: Nanos, data_packets: u64) {
+    fn end_interval(&mut self, end: Nanos) {
         self.window.take(&mut self.run);
         let mut alp = std::mem::take(&mut self.interval_alp);
         if !self.in_transfer {
@@ -242,7 +245,7 @@ impl Stretch {
         let start = self.interval_start;
         // One at a time, mostly, and a vector would begin with room for four.
         self.intervals.reserve_exact(1);
-        self.intervals.push(Interval { start, end, kind, sums, window, data_packets });
+        self.intervals.push(Interval { start, end, kind, sums, window });
         self.interval_start = end;
     }
 
@@ -253,12 +256,12 @@ impl Stretch {
     }
 
     /// Ends everything at `end`, the time of the last data segment.
-    pub fn finish(&mut self, end: Nanos, interval: Nanos, data_packets: u64) {
-        let now = Now { ts: end, interval, data_packets };
+    pub fn finish(&mut self, end: Nanos, interval: Nanos) {
+        let now = Now { ts: end, interval };
         self.pass(Step::Stay, &now, &[]);
         self.window.take(&mut self.run);
         if end > self.interval_start || self.window.sums.data_packets > 0 {
-            self.end_interval(end.max(self.interval_start), data_packets);
+            self.end_interval(end.max(self.interval_start));
         }
         self.period.take(&mut self.window);
         self.end_period(end.max(self.period_start));
@@ -267,6 +270,6 @@ impl Stretch {
 
 /// Periods that wait for others to be merged with, some 500 bytes each. Programs that pause have
 /// thousands, and most flows do.
-const MOST_PERIODS: usize = 10;
+const MAX_PERIODS: usize = 10;
 /// Periods of which Merge still sees the neighbours when others have settled.
 const KEPT_PERIODS: usize = 4;

@@ -1,31 +1,53 @@
 //! The sender's view of acknowledgements and windows, from wherever the observer stands.
 //!
-//! An acknowledgement that passes the observer at `t` can influence data that passes it no earlier
-//! than `t + tau`, where `tau` is the delay from the observer to the sender and back. Holding every
-//! acknowledgement back for that long gives what the sender knew when it sent a segment, without
-//! any assumption that both ways take equally long. A timestamp echo proves earlier that the sender
-//! had it: every acknowledgement whose tsval is not after a segment's tsecr was known when that was
-//! sent.
+//! An acknowledgement seen at `t` influences data seen no earlier than `t + tau` (algorithms 4).
+//! Here `tau` is the delay from the observer to the sender and back. Each acknowledgement is held
+//! back for that long: then it shows what the sender knew, whichever way is longer. A timestamp
+//! echo proves it earlier. The sender knew every acknowledgement with a tsval not after the
+//! segment's tsecr.
 
 use crate::flow::entry::Entry;
-use crate::flow::time::clock::{Clock, Holder, Piece};
+use crate::flow::time::clock::{Clock, Holder, WaitSpan};
 use crate::units::Nanos;
 use std::collections::VecDeque;
 
 /// What the sender knew when it sent a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct SenderState {
     /// Lowest unacknowledged byte.
     pub una: u64,
     /// After the last byte that the receiver's window allows; `None` when the scale is unknown.
     pub edge: Option<u64>,
 }
 
+/// A segment that is about to be filed. Only [`SenderView::at`] makes one: so time is charged once
+/// for each segment, after all that reached the sender before.
+#[derive(Debug)]
+#[must_use]
+pub struct Sending {
+    /// What the sender knew; `None` before the first acknowledgement reached it.
+    pub known: Option<SenderState>,
+    ts: Nanos,
+}
+
+/// What was sent by a segment.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// After the highest byte sent.
+    pub next: u64,
+    /// Payload of a full segment.
+    pub mss: u32,
+    /// It was small, and not because the window was.
+    pub dry: bool,
+    /// What ends the repair of a loss that is under way.
+    pub recovery_point: Option<u64>,
+}
+
 /// Acknowledgements on their way to the sender, and what has reached it.
 #[derive(Debug)]
 pub struct SenderView {
-    coming: VecDeque<Coming>,
-    /// As [`Known`] has them, or [`UNKNOWN`].
+    pending: VecDeque<PendingAck>,
+    /// As [`SenderState`] has them, or [`UNKNOWN`].
     una: u64,
     edge: u64,
     closed: bool,
@@ -52,7 +74,7 @@ pub struct SenderView {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Coming {
+struct PendingAck {
     due: Nanos,
     una: u64,
     /// Or [`UNKNOWN`].
@@ -65,7 +87,7 @@ struct Coming {
 impl Default for SenderView {
     fn default() -> SenderView {
         SenderView {
-            coming: VecDeque::new(),
+            pending: VecDeque::new(),
             una: UNKNOWN,
             edge: UNKNOWN,
             closed: false,
@@ -90,19 +112,19 @@ impl SenderView {
     #[inline(always)]
     pub fn acknowledgement(&mut self, entry: &Entry, una: u64, rwnd: Option<u64>, tau: Nanos) {
         let edge = rwnd.map_or(UNKNOWN, |rwnd| una + rwnd);
-        let newest = self.coming.back().map_or((self.una, self.edge), |ack| (ack.una, ack.edge));
+        let newest = self.pending.back().map_or((self.una, self.edge), |ack| (ack.una, ack.edge));
         if newest == (una, edge) && entry.window_raw != 0 {
             // Nothing new: the other side's data repeats the same acknowledgement.
             return;
         }
-        while self.coming.front().is_some_and(|front| front.due <= entry.ts) {
+        while self.pending.front().is_some_and(|front| front.due <= entry.ts) {
             self.release_front(entry.ts);
         }
-        if self.coming.len() >= MOST_COMING {
+        if self.pending.len() >= MAX_PENDING {
             self.overflow += 1;
             self.release_front(entry.ts);
         }
-        self.coming.push_back(Coming {
+        self.pending.push_back(PendingAck {
             due: entry.ts + tau,
             una,
             edge,
@@ -114,21 +136,22 @@ impl SenderView {
 
     /// Begins anew, in the same memory if that is little.
     pub(crate) fn renew(&mut self) {
-        let mut coming = std::mem::take(&mut self.coming);
-        coming.clear();
-        coming.shrink_to(KEPT_WHEN_RENEWED);
-        *self = SenderView { coming, ..SenderView::default() };
+        let mut pending = std::mem::take(&mut self.pending);
+        pending.clear();
+        pending.shrink_to(KEPT_WHEN_RENEWED);
+        *self = SenderView { pending, ..SenderView::default() };
     }
 
     /// Part of [`crate::flow::Flow::shrink`].
     pub(crate) fn shrink(&mut self) {
-        self.coming.shrink_to_fit();
+        self.pending.shrink_to_fit();
     }
 
-    /// What the sender of `entry` knew. `None` before the first acknowledgement reached it.
+    /// What the sender knew when it sent `entry`, to be handed to [`SenderView::send`] once it is
+    /// clear what the segment was.
     #[inline(always)]
-    pub fn at(&mut self, entry: &Entry) -> Option<Known> {
-        while let Some(front) = self.coming.front() {
+    pub fn at(&mut self, entry: &Entry) -> Sending {
+        while let Some(front) = self.pending.front() {
             let echoed = front.has_timestamps
                 && entry.has_timestamps()
                 && entry.tsecr.wrapping_sub(front.tsval) as i32 >= 0;
@@ -138,38 +161,35 @@ impl SenderView {
             self.release_front(entry.ts);
         }
         let edge = (self.edge != UNKNOWN).then_some(self.edge);
-        (self.una != UNKNOWN).then_some(Known { una: self.una, edge })
+        let known = (self.una != UNKNOWN).then_some(SenderState { una: self.una, edge });
+        Sending { known, ts: entry.ts }
     }
 
-    /// The sender sends at `ts`. Gives whose time it was since the last time it did, and whether
-    /// the last of several acknowledgements meanwhile let it go on, by how soon after it that was:
-    /// `None` unless the send queue was empty, by a small last segment, and they freed a part of
-    /// what was in flight: neither hardly any of it nor nearly all.
+    /// Files the segment that `sending` is about. Gives whose time it was since the last send.
+    /// Second: whether the last of several acknowledgements triggered this send, as by a writer
+    /// that free buffer space wakes. `None` unless the segment before was small and the
+    /// acknowledgements freed between 1/8 and 4/5 of the flight.
     #[inline(always)]
-    pub fn take_times(&mut self, ts: Nanos) -> (&mut [Piece], Option<bool>) {
+    pub fn send(&mut self, sending: Sending, sent: Sent) -> (&mut [WaitSpan], Option<bool>) {
+        let ts = sending.ts;
         self.clock.charge(self.holder(), ts);
         let (soon_after, ran_dry) = (ts.since(self.released_at), self.dry);
         let part = self.released > 1 && self.has_freed_a_part();
         let level = part && ran_dry && self.is_level();
+        let released = std::mem::take(&mut self.released);
+        let Sent { next, mss, dry, recovery_point } = sent;
+        (self.next, self.mss, self.dry) = (next, mss, dry);
+        self.recovery_point = recovery_point;
+        self.una_sent = self.una;
         let gap = self.clock.sent(ts);
         let mut woken = None;
-        if self.released > 1 {
-            let soon = is_woken(gap, i64::from(self.released), soon_after);
+        if released > 1 {
+            let soon = is_woken(gap, i64::from(released), soon_after);
             blame_pause(gap, soon);
             let soon = soon || level && soon_after < CLOCKED;
             woken = Some(soon).filter(|_| ran_dry && part);
         }
         (gap, woken)
-    }
-
-    /// The sender has sent up to `next`; `dry` if what it sent was small, `recovery_point` while it
-    /// repairs a loss.
-    #[inline(always)]
-    pub fn sent(&mut self, next: u64, mss: u32, dry: bool, recovery_point: Option<u64>) {
-        (self.next, self.mss, self.dry) = (next, mss, dry);
-        self.recovery_point = recovery_point;
-        self.released = 0;
-        self.una_sent = self.una;
     }
 
     fn has_freed_a_part(&self) -> bool {
@@ -178,9 +198,9 @@ impl SenderView {
         (before - left) * FREED_PARTS >= before && left * LEFT_PARTS >= before
     }
 
-    /// Whether as much is in flight as at the end of other waits: a buffer wakes its writer when a
-    /// certain part of it is free, however long that takes. Wakes come late now and then, but none
-    /// comes early, so that the most of late is what they are held against.
+    /// Whether as much is in flight as at the end of other waits. A buffer wakes its writer when a
+    /// certain part of it is free, however long that takes. Some wakes come late and none comes
+    /// early: the recent maximum is the level.
     fn is_level(&mut self) -> bool {
         let before = self.next.saturating_sub(self.una_sent);
         let left = self.next.saturating_sub(self.una);
@@ -212,14 +232,14 @@ impl SenderView {
     #[inline(always)]
     fn is_full(&self) -> bool {
         // A sender waits for room for a full segment, or for half of the largest window ever (RFC
-        // 9293 section 3.8.6.2.1): on loopback a segment is as large as the window. An unknown edge
+        // 9293 section 3.8.6.2.1). On loopback a segment is as large as the window. An unknown edge
         // is above all others.
         let need = u64::from(self.mss).min((self.window_most / 2).max(1));
         self.closed || self.edge < self.next + need
     }
 
     fn release_front(&mut self, now: Nanos) {
-        let Some(ack) = self.coming.pop_front() else { return };
+        let Some(ack) = self.pending.pop_front() else { return };
         self.clock.charge(self.holder(), ack.due.min(now));
         let moves = self.una == UNKNOWN || ack.una > self.una;
         if moves {
@@ -253,18 +273,17 @@ impl SenderView {
 }
 
 /// Whether a segment comes so soon after an acknowledgement that one in four would at random.
-fn is_woken(gap: &[Piece], released: i64, after: Nanos) -> bool {
+fn is_woken(gap: &[WaitSpan], released: i64, after: Nanos) -> bool {
     let whole: i64 = gap.iter().map(|piece| piece.end.since(piece.start).0).sum();
     after.0 < CLOCKED.0.min(whole / released / 4)
 }
 
-/// Several acknowledgements made room for long and none let anything out: there was nothing to
-/// send, and there had not been since the last segment. For long, since the delay to the sender is
-/// known only so well. Where the last of a few acknowledgements let it go on, though, it was the
-/// buffer that had to empty far enough: Linux wakes a writer when a third is free
-/// (`sk_stream_is_writable`).
-fn blame_pause(gap: &mut [Piece], woken: bool) {
-    let pause: i64 = gap.iter().map(Piece::pause_ns).sum();
+/// Several acknowledgements opened the window and nothing was sent: the application was idle since
+/// the last segment. Require a long gap, since the delay to the sender is only approximate. Where
+/// the last of them triggered the send, the buffer had to empty first. Linux wakes a writer when a
+/// third is free (`sk_stream_is_writable`).
+fn blame_pause(gap: &mut [WaitSpan], woken: bool) {
+    let pause: i64 = gap.iter().map(WaitSpan::pause_ns).sum();
     let whole: i64 = gap.iter().map(|piece| piece.end.since(piece.start).0).sum();
     if woken {
         let freed = gap.iter_mut().filter(|piece| piece.holder == Holder::Unused);
@@ -275,27 +294,27 @@ fn blame_pause(gap: &mut [Piece], woken: bool) {
     }
 }
 
-/// A segment so soon after an acknowledgement may have been let out by it: a program that the
-/// kernel woke for room in its send buffer wrote 0.08 to 0.2 ms later on the kernel.
+/// An acknowledgement may have triggered a segment this soon after it. Programs that the kernel
+/// woke for room in the send buffer wrote 0.08 to 0.2 ms later.
 const CLOCKED: Nanos = Nanos(300_000);
-/// Less than such a part of the flight is freed by acknowledgements that each let a segment out, a
-/// few of which may seem to come together: a full send buffer waits for a third of itself.
+/// Ack-clocked segments free less than this part of the flight, even where a few acknowledgements
+/// seem to come together. A full send buffer waits for a third of itself.
 const FREED_PARTS: u64 = 8;
-/// Two thirds of a buffer are left when it wakes a writer, of which the last write may have been
-/// the larger part: a write as large as the buffer leaves two fifths, one of twice its size a
-/// fourth. A program whose period is near the round-trip time may come just before the end.
+/// A buffer wakes its writer with two thirds left. A last write as large as the buffer leaves two
+/// fifths, one of twice its size a fourth. A program with a period near the round-trip time may
+/// come just before the end.
 const LEFT_PARTS: u64 = 5;
-/// As much is in flight as before within such a part of it: bursts of acknowledgements that free a
-/// few segments each pass while a writer wakes up. One wait in ten would at random.
+/// The flight is level within this part of it: acknowledgements that free a few segments arrive
+/// while a writer wakes up. One wait in ten would be level at random.
 const LEVEL_PARTS: u64 = 32;
-/// Waits over which the most in flight falls to the others.
+/// Waits over which the level decays.
 const LEVEL_MEMORY: u64 = 16;
 /// In place of a number in the wide sequence space, which never gets there.
 const UNKNOWN: u64 = u64::MAX;
 /// Room that the view of the next flow takes over.
 const KEPT_WHEN_RENEWED: usize = 16;
 /// A round trip of acknowledgements at 100,000 a second and 100 ms is 10,000.
-const MOST_COMING: usize = 16_384;
+const MAX_PENDING: usize = 16_384;
 
 #[cfg(test)]
 mod tests {
@@ -308,15 +327,30 @@ mod tests {
         Entry { ts, tsval, tsecr, marks, window_raw: 1, ..Entry::default() }
     }
 
+    /// Sends a segment up to `next`, outside of a repair.
+    fn send<'a>(
+        view: &'a mut SenderView,
+        entry: &Entry,
+        next: u64,
+        mss: u32,
+        dry: bool,
+    ) -> (&'a mut [WaitSpan], Option<bool>) {
+        let sending = view.at(entry);
+        view.send(sending, Sent { next, mss, dry, recovery_point: None })
+    }
+
     #[test]
     fn acknowledgements_take_effect_after_the_way_to_the_sender_and_back() {
         let mut view = SenderView::default();
         let tau = Nanos::from_millis(10);
         view.acknowledgement(&entry(0, 50, 0), 1_000, Some(5_000), tau);
         view.acknowledgement(&entry(5, 55, 0), 2_000, Some(5_000), tau);
-        assert_eq!(view.at(&entry(9, 0, 49)), None);
-        assert_eq!(view.at(&entry(10, 0, 50)), Some(Known { una: 1_000, edge: Some(6_000) }));
-        assert_eq!(view.at(&entry(11, 0, 55)).map(|known| known.una), Some(2_000), "echoed");
+        assert_eq!(view.at(&entry(9, 0, 49)).known, None);
+        assert_eq!(
+            view.at(&entry(10, 0, 50)).known,
+            Some(SenderState { una: 1_000, edge: Some(6_000) })
+        );
+        assert_eq!(view.at(&entry(11, 0, 55)).known.map(|known| known.una), Some(2_000), "echoed");
     }
 
     #[test]
@@ -324,19 +358,16 @@ mod tests {
         let mut view = SenderView::default();
         let tau = Nanos::from_millis(10);
         view.acknowledgement(&entry(0, 0, 0), 0, Some(3_000), tau);
-        let send = |view: &mut SenderView, ms, next| {
-            view.at(&entry(ms, 0, 0));
-            let times = view.take_times(Nanos::from_millis(ms)).0.iter();
-            let times: Vec<_> = times
-                .map(|piece| (piece.holder, piece.end.since(piece.start).0 / 1_000_000))
-                .collect();
-            view.sent(next, 1_000, false, None);
-            times
+        let times = |view: &mut SenderView, ms, next| {
+            let times = send(view, &entry(ms, 0, 0), next, 1_000, false).0.iter();
+            let times =
+                times.map(|piece| (piece.holder, piece.end.since(piece.start).0 / 1_000_000));
+            times.collect::<Vec<_>>()
         };
-        assert_eq!(send(&mut view, 20, 1_000), []);
-        assert_eq!(send(&mut view, 21, 2_500), [(Holder::Network, 1)]);
+        assert_eq!(times(&mut view, 20, 1_000), []);
+        assert_eq!(times(&mut view, 21, 2_500), [(Holder::Network, 1)]);
         view.acknowledgement(&entry(40, 0, 0), 2_500, Some(3_000), tau);
-        assert_eq!(send(&mut view, 70, 3_500), [(Holder::Receiver, 29), (Holder::Idle, 20)]);
+        assert_eq!(times(&mut view, 70, 3_500), [(Holder::Receiver, 29), (Holder::Idle, 20)]);
     }
 
     #[test]
@@ -345,11 +376,8 @@ mod tests {
         let holder = |next: u64| {
             let mut view = SenderView::default();
             view.acknowledgement(&entry(0, 0, 0), 0, Some(65_483), Nanos(0));
-            view.at(&entry(1, 0, 0));
-            view.take_times(Nanos::from_millis(1));
-            view.sent(next, 65_483, false, None);
-            view.at(&entry(9, 0, 0));
-            let times = view.take_times(Nanos::from_millis(9)).0.iter();
+            send(&mut view, &entry(1, 0, 0), next, 65_483, false);
+            let times = send(&mut view, &entry(9, 0, 0), next, 65_483, false).0.iter();
             times.map(|piece| piece.holder).collect::<Vec<_>>()
         };
         assert_eq!(holder(1), [Holder::Network]);
@@ -363,15 +391,12 @@ mod tests {
         let woken = |freed: u64, after_us: i64| {
             let mut view = SenderView::default();
             view.acknowledgement(&entry(0, 0, 0), 0, None, Nanos(0));
-            view.at(&entry(1, 0, 0));
-            view.take_times(Nanos::from_millis(1));
-            view.sent(9_000, 1_000, true, None);
+            send(&mut view, &entry(1, 0, 0), 9_000, 1_000, true);
             for (i, ms) in [10, 20, 30].into_iter().enumerate() {
                 view.acknowledgement(&entry(ms, 0, 0), freed * (i as u64 + 1) / 3, None, Nanos(0));
             }
             let ts = Nanos::from_millis(30) + Nanos(after_us * 1_000);
-            view.at(&Entry { ts, ..entry(30, 0, 0) });
-            view.take_times(ts).1
+            send(&mut view, &Entry { ts, ..entry(30, 0, 0) }, 10_000, 1_000, true).1
         };
         assert_eq!(woken(3_000, 100), Some(true), "a third is free");
         assert_eq!(woken(3_000, 2_000), Some(false), "the program's own time");
@@ -391,9 +416,8 @@ mod tests {
             left.into_iter()
                 .zip(1..)
                 .map(move |(left, round)| {
-                    view.at(&us(round * 30_000));
-                    let woken = view.take_times(Nanos(round * 30_000_000)).1;
-                    view.sent(una + 90_000, 1_000, true, None);
+                    let at = us(round * 30_000);
+                    let woken = send(&mut view, &at, una + 90_000, 1_000, true).1;
                     let freed = 90_000 - left;
                     for i in 0..250 {
                         let at = us(round * 30_000 + 4_950 + i * 100);
@@ -421,7 +445,7 @@ mod tests {
             .enumerate()
             .map(|(i, (una, rwnd))| {
                 view.acknowledgement(&entry(i as i64, 0, 0), una, Some(rwnd), Nanos(0));
-                view.at(&entry(i as i64, 0, 0)).unwrap().edge.unwrap()
+                view.at(&entry(i as i64, 0, 0)).known.unwrap().edge.unwrap()
             })
             .collect();
         assert_eq!(edges, [9_000, 9_000, 8_000, 12_000]);

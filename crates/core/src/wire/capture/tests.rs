@@ -155,7 +155,7 @@ fn damage_is_named_with_its_offset() {
     let file = pcap(false, 0xa1b2_c3d4, 4, [4, 60], 0);
     let cut = read(&file[..file.len() - 1], 64);
     let message =
-        "damaged at byte 44: the file ends in the middle of a record, of which 19 bytes are there";
+        "damaged at byte 44: the file ends in the middle of a record: 19 bytes of it are there";
     assert_eq!((cut.0.len(), cut.1.as_str()), (1, message));
     let mut absurd = file.clone();
     absurd[55] = 0x7f;

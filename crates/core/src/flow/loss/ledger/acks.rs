@@ -1,6 +1,6 @@
 //! Acknowledgements: what they cover, what they measure, and what they prove.
 
-use super::{Acked, KEPT_RANGES, LARGEST_HOLE, Ledger, Rule};
+use super::{Acked, KEPT_RANGES, Ledger, MAX_HOLE, Rule};
 use crate::flow::entry::Entry;
 use crate::units::Nanos;
 
@@ -40,7 +40,7 @@ impl Ledger {
     #[inline(always)]
     fn advance(&mut self, ack: u64, entry: &Entry, tau: Option<Nanos>, acked: &mut Acked) {
         if ack > self.next {
-            if ack - self.next > LARGEST_HOLE {
+            if ack - self.next > MAX_HOLE {
                 return;
             }
             let data_end = ack - u64::from(ack == self.fin_end);

@@ -1,4 +1,4 @@
-//! The words of the ledger: what it is told, and what it answers.
+//! The words of the ledger: what it takes, and what it answers.
 
 use super::rule::Rule;
 use crate::flow::path::delay::Rtt;
@@ -9,17 +9,17 @@ use crate::units::Nanos;
 pub enum Kind {
     /// Bytes never seen before, above all others.
     New,
-    /// Sent again after duplicate or selective acknowledgements (RFC 5681, 6675).
+    /// Range again after duplicate or selective acknowledgements (RFC 5681, 6675).
     Fast,
-    /// Sent again after a retransmission timeout (RFC 6298).
+    /// Range again after a retransmission timeout (RFC 6298).
     Rto,
     /// The highest segment sent again to provoke an acknowledgement (RFC 8985 section 7).
     Tlp,
-    /// Sent again although it had been acknowledged.
+    /// Range again although it had been acknowledged.
     Spurious,
-    /// Sent again; nothing tells why.
+    /// Range again; nothing tells why.
     Retransmission,
-    /// Sent later than bytes above it, once.
+    /// Range later than bytes above it, once.
     Reordered,
     /// A byte sent into a closed window to see whether it opened (RFC 9293 section 3.8.6.1).
     ZeroWindowProbe,
@@ -95,6 +95,17 @@ pub struct Acked {
     pub proof: Option<Rule>,
 }
 
+/// What is in flight.
+#[derive(Clone, Copy, Debug)]
+pub struct Flight {
+    /// Lowest byte not acknowledged, as the observer saw it.
+    pub una: u64,
+    /// After the highest byte sent.
+    pub next: u64,
+    /// A loss is being repaired.
+    pub repairing: bool,
+}
+
 /// How densely was sent before a segment, as codes; 0 where unknown.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Codes {
@@ -118,9 +129,18 @@ pub struct Path<'a> {
 }
 
 impl Filed {
+    /// Whether it repairs what the capture never showed.
+    #[inline]
+    pub fn is_unseen(&self) -> bool {
+        self.lost_at.is_some() && self.seen_bytes == 0
+    }
+
+    /// What most segments are: of these the compiler knows all that is said here.
+    pub const NEW: &'static Filed = &Filed::new(0);
+
     /// New data of so many bytes.
     #[inline]
-    pub fn new(unique_bytes: u64) -> Filed {
+    pub const fn new(unique_bytes: u64) -> Filed {
         Filed {
             kind: Kind::New,
             rule: Rule::Above,

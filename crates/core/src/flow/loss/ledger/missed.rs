@@ -12,7 +12,7 @@ impl Missed {
     /// `start..end` was acknowledged unseen.
     pub fn add(&mut self, start: u64, end: u64) {
         if start < end {
-            if self.ranges.len() >= MOST_RANGES {
+            if self.ranges.len() >= MAX_RANGES {
                 self.ranges.pop_front();
             }
             self.ranges.push_back((start, end));
@@ -39,7 +39,7 @@ impl Missed {
 }
 
 /// A mirror port that delivers one direction late is late by some tens of segments.
-const MOST_RANGES: usize = 64;
+const MAX_RANGES: usize = 64;
 
 #[cfg(test)]
 mod tests {

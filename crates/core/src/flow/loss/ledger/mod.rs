@@ -7,21 +7,24 @@
 mod acks;
 mod kind;
 mod missed;
+mod place;
 mod repair;
 mod rule;
 
-pub use kind::{Acked, Codes, Filed, Kind, Path};
+pub use kind::{Acked, Codes, Filed, Flight, Kind, Path};
 pub use rule::Rule;
 
 use self::missed::Missed;
 use crate::flow::entry::Entry;
-use crate::units::Nanos;
+use crate::units::{Nanos, Unwrap};
 use std::collections::VecDeque;
 
 /// The ranges in flight, and how the sender got there.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    sent: VecDeque<Sent>,
+    /// Widens the direction's sequence numbers; `None` before the first one is known.
+    numbers: Option<Unwrap>,
+    sent: VecDeque<Range>,
     /// Lowest byte not acknowledged, as the observer saw it.
     una: u64,
     /// After the highest byte seen.
@@ -30,7 +33,6 @@ pub struct Ledger {
     /// The lowest byte seen: below `origin` when the capture begins in disorder.
     lowest: u64,
     missed: Missed,
-    started: bool,
     duplicate_acks: u32,
     /// After the highest byte selectively acknowledged.
     sack_high: u64,
@@ -48,13 +50,15 @@ pub struct Ledger {
     fin_end: u64,
     /// The other direction was seen, whatever it acknowledged.
     answered: bool,
+    /// End of the first full segment; 0 without one.
+    first_full_end: u64,
     overflow: u64,
     unanswered: u64,
 }
 
 /// A contiguous range that was sent, or is missing.
 #[derive(Clone, Copy, Debug)]
-struct Sent {
+struct Range {
     start: u64,
     first: Nanos,
     /// Time from the first to the last copy in us.
@@ -73,8 +77,8 @@ struct Sent {
     hole: bool,
 }
 
-impl Sent {
-    const VOID: Sent = Sent {
+impl Range {
+    const VOID: Range = Range {
         start: 0,
         first: Nanos(0),
         last_us: 0,
@@ -132,17 +136,6 @@ struct Resent {
 }
 
 impl Ledger {
-    /// Starts at `origin`, the first byte that can be sent. Later calls do nothing.
-    pub fn start(&mut self, origin: u64) {
-        if !self.started {
-            self.started = true;
-            self.origin = origin;
-            self.lowest = origin;
-            self.una = origin;
-            self.next = origin;
-        }
-    }
-
     /// Begins anew, in the same memory if that is little.
     pub(crate) fn renew(&mut self) {
         let mut sent = std::mem::take(&mut self.sent);
@@ -157,29 +150,9 @@ impl Ledger {
         self.recent.shrink_to_fit();
     }
 
-    /// The first byte that could be sent.
-    pub fn origin(&self) -> u64 {
-        self.origin
-    }
-
-    /// A FIN at `seq`: it takes a number that no data fills.
-    pub fn fin(&mut self, seq: u64) {
-        self.fin_end = self.fin_end.max(seq + 1);
-    }
-
     /// After the highest byte seen.
     pub fn next(&self) -> u64 {
         self.next
-    }
-
-    /// Lowest byte not acknowledged, as the observer saw it.
-    pub fn una(&self) -> u64 {
-        self.una
-    }
-
-    /// Whether the sender repairs a loss, and how.
-    pub fn recovery(&self) -> Option<Kind> {
-        self.recovery.map(|recovery| recovery.kind)
     }
 
     /// What has to be acknowledged for the repair of a loss to end; `None` outside of one.
@@ -187,23 +160,33 @@ impl Ledger {
         self.recovery.map(|recovery| recovery.point)
     }
 
-    /// Whether `entry`, from `start` on, is a copy of a segment in flight. A host that sends
-    /// something again gives it another IPv4 identification, if it gives its segments different
-    /// ones at all; and it does not wait longer than a timeout, `rto`.
-    #[cold]
-    pub fn is_copy(&self, start: u64, entry: &Entry, rto: Option<Nanos>) -> bool {
-        let Ok(at) = self.sent.binary_search_by_key(&start, |sent| sent.start) else {
-            return false;
-        };
-        let sent = &self.sent[at];
-        let neighbours = [at.checked_sub(1), at.checked_add(1)];
-        let mut others = neighbours.iter().flatten().filter_map(|&at| self.sent.get(at));
-        !sent.hole
-            && entry.ts.since(sent.last()) < rto.unwrap_or(LEAST_RTO)
-            && sent.ip_id == entry.ip_id
-            && sent.tsval == entry.tsval
-            && sent.len == entry.payload_len
-            && others.all(|other| other.ip_id != entry.ip_id)
+    /// What is in flight.
+    #[inline(always)]
+    pub fn flight(&self) -> Flight {
+        Flight { una: self.una, next: self.next, repairing: self.recovery.is_some() }
+    }
+
+    /// Bytes from the first one that could be sent to the highest one seen.
+    pub fn sent_bytes(&self) -> u64 {
+        self.next.saturating_sub(self.origin)
+    }
+
+    /// Whether no acknowledgement of data was seen.
+    pub fn never_acked(&self) -> bool {
+        self.una <= self.origin
+    }
+
+    /// A full segment ended at `end`.
+    #[inline(always)]
+    pub fn note_full(&mut self, end: u64) {
+        if self.first_full_end == 0 {
+            self.first_full_end = end;
+        }
+    }
+
+    /// Whether smaller segments were acknowledged and full ones, sent as well, never were.
+    pub fn only_small_answered(&self) -> bool {
+        !self.never_acked() && self.una < self.first_full_end
     }
 
     /// Ranges that were given up since too many were in flight.
@@ -216,21 +199,33 @@ impl Ledger {
         self.unanswered
     }
 
-    /// Files the data segment `start..end` at its time, and says what it was.
+    /// Files the data segment `start..end` if it is what most are: new, next to the last one, and
+    /// into an open window. Whether it was.
     #[inline(always)]
-    pub fn data(&mut self, start: u64, end: u64, frame: u64, entry: &Entry, path: &Path) -> Filed {
-        let filed = if start == self.next && end > start && !path.window_closed {
+    pub fn append_plain(
+        &mut self,
+        start: u64,
+        end: u64,
+        frame: u64,
+        entry: &Entry,
+        path: &Path,
+    ) -> bool {
+        let plain = start == self.next && end > start && !path.window_closed;
+        if plain {
             self.append(start, end, frame, entry, path);
-            Filed::new(end - start)
-        } else {
-            self.unusual(start, end, frame, entry, path)
-        };
+            self.last_sent = entry.ts;
+        }
+        plain
+    }
+
+    /// Files any other data segment `start..end` at its time, and says what it was.
+    pub fn data(&mut self, start: u64, end: u64, frame: u64, entry: &Entry, path: &Path) -> Filed {
+        let filed = self.classify(start, end, frame, entry, path);
         self.last_sent = entry.ts;
         filed
     }
 
-    #[cold]
-    fn unusual(&mut self, start: u64, end: u64, frame: u64, entry: &Entry, path: &Path) -> Filed {
+    fn classify(&mut self, start: u64, end: u64, frame: u64, entry: &Entry, path: &Path) -> Filed {
         let probe = |kind| Filed { kind, ..Filed::new(0) };
         if end - start <= 1 && start + 1 == self.next {
             let kind = if path.window_closed { Kind::ZeroWindowProbe } else { Kind::KeepAlive };
@@ -256,7 +251,7 @@ impl Ledger {
             self.last_progress = entry.ts;
         }
         self.next = end;
-        self.push(Sent {
+        self.push(Range {
             start,
             first: entry.ts,
             last_us: 0,
@@ -276,10 +271,10 @@ impl Ledger {
     fn open_hole(&mut self, end: u64, frame: u64, entry: &Entry, path: &Path) {
         let mut start = self.next;
         // A gap of more than a window of any size is a capture that lost much: no ledger of it.
-        if end - start > LARGEST_HOLE {
-            start = end - LARGEST_HOLE;
+        if end - start > MAX_HOLE {
+            start = end - MAX_HOLE;
         }
-        self.push(Sent {
+        self.push(Range {
             start,
             first: entry.ts,
             last_us: 0,
@@ -296,17 +291,17 @@ impl Ledger {
     }
 
     #[inline(always)]
-    fn push(&mut self, sent: Sent) {
+    fn push(&mut self, sent: Range) {
         // Without acknowledgements, as in a capture of one direction, there is nothing to wait for.
         // Those of a capture that begins amidst a transfer first cover what came before it.
-        let most = if self.answered { MOST_RANGES } else { MOST_UNANSWERED };
+        let most = if self.answered { MAX_RANGES } else { MAX_UNANSWERED };
         if self.sent.len() >= most {
             let cut = if self.answered { &mut self.overflow } else { &mut self.unanswered };
             *cut += 1;
             self.sent.pop_front();
         }
         // Room first, then in place: see `Pool::push`.
-        self.sent.push_back(Sent::VOID);
+        self.sent.push_back(Range::VOID);
         if let Some(back) = self.sent.back_mut() {
             *back = sent;
         }
@@ -421,8 +416,8 @@ impl Ledger {
             }
             if hole.hole {
                 let (from, to) = (hole.start.max(start), hole.end().min(end));
-                let part = |a: u64, b: u64| Sent { start: a, len: (b - a) as u32, ..hole };
-                let now = Sent {
+                let part = |a: u64, b: u64| Range { start: a, len: (b - a) as u32, ..hole };
+                let now = Range {
                     first: entry.ts,
                     last_us: 0,
                     frame_low: frame as u32,
@@ -444,16 +439,14 @@ impl Ledger {
     }
 }
 
-/// Ranges in flight that are told apart: a window of 1 GiB in full-sized segments is 740,000; what
-/// real windows hold is a hundredth of that.
-const MOST_RANGES: usize = 65_536;
+/// Ranges in flight: a window of 1 GiB in full-sized segments is 740,000, and real windows hold a
+/// hundredth of that.
+const MAX_RANGES: usize = 65_536;
 /// Room that the ledger of the next flow takes over.
 const KEPT_WHEN_RENEWED: usize = 16;
 /// Room that an empty ledger keeps.
 const KEPT_RANGES: usize = 4;
 /// The same before anything came from the other side: an initial window of anybody.
-const MOST_UNANSWERED: usize = 256;
+const MAX_UNANSWERED: usize = 256;
 /// The largest window that TCP can advertise (RFC 7323 section 2.3).
-const LARGEST_HOLE: u64 = 1 << 30;
-/// Nobody sends again sooner while the round-trip time is unknown: the least timeout of Linux.
-const LEAST_RTO: Nanos = Nanos(200_000_000);
+const MAX_HOLE: u64 = 1 << 30;

@@ -1,21 +1,21 @@
 //! Why something was sent again, and what came late only.
 
 use super::kind::Kind;
-use super::{Ledger, Path, Recovery, Resent, Rule, Sent};
+use super::{Ledger, Path, Range, Recovery, Resent, Rule};
 use crate::flow::entry::Entry;
 use crate::units::Nanos;
 
 impl Ledger {
     /// Whether a segment that fills a hole was merely late. The sender's timestamps decide: what
     /// was sent before the segment that opened the hole carries no later timestamp than that.
-    pub(super) fn was_reordered(&self, opener: &Sent, entry: &Entry, path: &Path) -> Option<Rule> {
+    pub(super) fn was_reordered(&self, opener: &Range, entry: &Entry, path: &Path) -> Option<Rule> {
         let late = entry.ts.since(opener.first);
         let rtt = path.rtt.min.unwrap_or(Nanos::from_millis(4)).0;
         if entry.ip_id != 0 && opener.ip_id != 0 {
             let step = opener.ip_id.wrapping_sub(entry.ip_id);
             // Identifications that count upwards, one a packet or so, tell the order of sending.
             if (1..64).contains(&step) {
-                let soon = late < Nanos(rtt.max(MOST_REORDERING.0));
+                let soon = late < Nanos(rtt.max(MAX_REORDERING.0));
                 return soon.then_some(Rule::Identification);
             }
             if (1..64).contains(&step.wrapping_neg()) {
@@ -79,7 +79,7 @@ impl Ledger {
     }
 
     pub(super) fn resent(&mut self, start: u64, end: u64, entry: &Entry) {
-        if self.recent.len() >= MOST_RESENT {
+        if self.recent.len() >= MAX_RESENT {
             let oldest = self.recent.pop_front();
             self.unproven -= u32::from(oldest.is_some_and(|resent| !resent.acked));
         }
@@ -97,6 +97,6 @@ impl Ledger {
 }
 
 /// Retransmissions remembered for the tests that need an acknowledgement.
-const MOST_RESENT: usize = 1024;
+const MAX_RESENT: usize = 1024;
 /// Reordering beyond this is longer than any queue: the sender must have sent it again.
-const MOST_REORDERING: Nanos = Nanos(20_000_000);
+const MAX_REORDERING: Nanos = Nanos(20_000_000);

@@ -20,7 +20,7 @@ pub enum Rule {
     Recovery,
     /// The highest segment sent, again after nearly two round trips (RFC 8985 section 7).
     Tail,
-    /// Sent before, and nothing tells why again.
+    /// Range before, and nothing tells why again.
     Unexplained,
     /// All of it had been acknowledged before.
     Acknowledged,

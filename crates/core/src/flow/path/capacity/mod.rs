@@ -164,10 +164,10 @@ impl Collector {
     /// Estimates if the samples have doubled since the last time; what comes in between changes
     /// little, and PPrate is the most expensive part of the analysis.
     fn estimate(&mut self) {
-        if self.taken < self.next_estimate || self.samples.len() < FEWEST {
+        if self.taken < self.next_estimate || self.samples.len() < MIN_SAMPLES {
             return;
         }
-        self.next_estimate = (self.taken * 2).max(FEWEST as u64);
+        self.next_estimate = (self.taken * 2).max(MIN_SAMPLES as u64);
         self.estimates.push(pprate(&self.samples));
         if self.samples.len() >= WINDOW {
             self.samples.clear();
@@ -220,7 +220,7 @@ impl Collector {
 /// Samples of one estimate, as many as the prototype's window.
 const WINDOW: usize = 1000;
 /// Below this an estimate is too inaccurate (IM 2021 section IV.C.1).
-const FEWEST: usize = 300;
+const MIN_SAMPLES: usize = 300;
 /// Tenths of its gap at the sender from which a pair was spread apart: less may be jitter.
 const SPREAD_TENTHS: i64 = 20;
 /// A gap must be this many ticks of the timestamps for its rate to be within a tenth.

@@ -20,13 +20,13 @@ pub struct Mode {
 /// deeper than 0.2 of the smaller peak (0.15 left of the highest): PPrate step 5.
 pub fn modes(rates: &[f64], width: f64) -> Vec<Mode> {
     let Some(largest) = rates.iter().copied().reduce(f64::max) else { return Vec::new() };
-    let bins = ((largest / width) as usize + 1).min(MOST_BINS);
+    let bins = ((largest / width) as usize + 1).min(MAX_BINS);
     let mut histogram = vec![0u32; bins];
     for rate in rates {
         histogram[((rate / width) as usize).min(bins - 1)] += 1;
     }
     let tallest = (0..bins).max_by_key(|&bin| histogram[bin]).unwrap_or(0);
-    let least = f64::from(histogram[tallest]) * LEAST_HEIGHT;
+    let least = f64::from(histogram[tallest]) * MIN_HEIGHT;
     let mut peaks: Vec<usize> = (0..bins)
         .filter(|&bin| {
             let height = histogram[bin];
@@ -84,8 +84,8 @@ fn mode(histogram: &[u32], peak: usize, from: usize, to: usize, width: f64) -> M
     }
 }
 
-const MOST_BINS: usize = 4096;
-const LEAST_HEIGHT: f64 = 0.15;
+const MAX_BINS: usize = 4096;
+const MIN_HEIGHT: f64 = 0.15;
 const VALLEY_RIGHT: f64 = 0.2;
 const VALLEY_LEFT: f64 = 0.15;
 

@@ -30,15 +30,15 @@ pub struct Support {
 }
 
 impl Support {
-    /// Whether hardly any pairs agree on the rate: then it is no link's, but what losses, pauses
-    /// and the clock of acknowledgements happened to leave most often.
+    /// Whether hardly any pairs agree on the rate. Then it is no link's: losses, pauses and the
+    /// clock of acknowledgements happened to leave it most often.
     pub fn is_thin(&self) -> bool {
         self.near < THIN && self.sharp < SHARPLY
     }
 
-    /// Whether the rate is one of several sharp ones and many pairs are faster: the packets of
-    /// others that lie between two make their gap longer by whole packets, so that the link carries
-    /// more, and not for this half alone.
+    /// Whether the rate is one of several sharp ones and many pairs are faster. Cross traffic
+    /// between two packets makes their gap longer by whole packets: the link carries more than this
+    /// direction.
     pub fn is_comb(&self) -> bool {
         self.sharp >= SHARPLY && self.faster >= FASTER
     }
@@ -64,23 +64,23 @@ impl Refusal {
     }
 }
 
-/// Estimates the capacity from packet gaps, in three phases (ALGORITHMS 3.3): the modes of the
-/// rates of pairs; with several of them, the asymptotic dispersion rate (ADR) from trains of 3 to
-/// 39 packets; the strongest pair mode at or above that.
+/// Estimates the capacity from packet gaps, in three phases (algorithms 10). First come the modes
+/// of the rates of pairs. With several of them, the asymptotic dispersion rate (ADR) from trains of
+/// 3 to 39 packets. Then the strongest pair mode at or above that.
 ///
 /// Pairs that a card hands over together look a hundred times as fast as the link and widen the
-/// bins with them. A mode of less than [`FEWEST_BINS`] bins says nothing of its rate then, and is
+/// bins with them. A mode of less than [`MIN_BINS`] bins says nothing of its rate then, and is
 /// looked at again by itself, with bins of its own.
 pub fn pprate(samples: &[Sample]) -> Result<Estimate, Refusal> {
     let mut rates: Vec<f64> =
         samples.iter().map(|s| f64::from(s.bits) * 1e9 / f64::from(s.gap_ns)).collect();
     loop {
         let cleaned = clean(&mut rates).ok_or(Refusal::FewSamples)?;
-        if cleaned.rates.len() < FEWEST_CLEANED {
+        if cleaned.rates.len() < MIN_CLEANED {
             return Err(Refusal::FewSamples);
         }
         let (found, mode) = decide(samples, &cleaned)?;
-        if mode.centre >= FEWEST_BINS * cleaned.width {
+        if mode.centre >= MIN_BINS * cleaned.width {
             return Ok(found);
         }
         let taken = cleaned.rates.len();
@@ -123,8 +123,8 @@ struct Cleaned<'a> {
 }
 
 /// Drops what lies more than one interquartile range outside the quartiles, and chooses the bin
-/// width: a twentieth of that range, at least a hundredth of the median so that an almost noiseless
-/// link still has bins, and no more than 1,000 bins.
+/// width. It is a twentieth of that range, with 1,000 bins at most. At least a hundredth of the
+/// median gives an almost noiseless link bins too.
 fn clean(rates: &mut Vec<f64>) -> Option<Cleaned<'_>> {
     let at = |q: f64| (rates.len() as f64 * q) as usize;
     let (low, median, high) = (at(0.25), at(0.5), at(0.75));
@@ -138,7 +138,7 @@ fn clean(rates: &mut Vec<f64>) -> Option<Cleaned<'_>> {
     let spread = high - low;
     rates.retain(|&rate| low - spread <= rate && rate <= high + spread);
     let largest = rates.iter().copied().reduce(f64::max)?;
-    let width = (BIN_OF_SPREAD * spread).max(BIN_OF_MEDIAN * median_rate).max(largest / MOST_BINS);
+    let width = (BIN_OF_SPREAD * spread).max(BIN_OF_MEDIAN * median_rate).max(largest / MAX_BINS);
     Some(Cleaned { rates, width })
 }
 
@@ -158,16 +158,16 @@ fn dispersion_rate(samples: &[Sample], width: f64) -> Option<Mode> {
         if found.len() == 1 {
             return Some(*tallest);
         }
-        if tallest.height < LEAST_TRAINS {
+        if tallest.height < MIN_TRAINS {
             return None;
         }
     }
     None
 }
 
-/// The strongest pair mode that does not lie below the dispersion rate; then, where cross traffic
-/// or an acknowledgement per packet put the strength into a fraction of the rate, the multiple of
-/// it that is a mode of its own (ALGORITHMS 7.12, harmonic rule).
+/// The strongest pair mode that does not lie below the dispersion rate, or a multiple of it. Cross
+/// traffic and an acknowledgement per packet put the strength into a fraction of the rate. The
+/// multiple counts if it is a mode of its own (algorithms 10, harmonic rule).
 fn choose<'a>(pairs: &'a [Mode], adr: Option<&Mode>) -> &'a Mode {
     let tallest = |modes: &mut dyn Iterator<Item = &'a Mode>| modes.max_by_key(|mode| mode.height);
     let above = adr.and_then(|adr| {
@@ -175,7 +175,7 @@ fn choose<'a>(pairs: &'a [Mode], adr: Option<&Mode>) -> &'a Mode {
     });
     let chosen = above.or_else(|| tallest(&mut pairs.iter())).expect("there are several modes");
     let harmonic = pairs.iter().rev().find(|mode| {
-        mode.height >= LEAST_TRAINS
+        mode.height >= MIN_TRAINS
             && (2..=6).any(|k| (mode.centre / f64::from(k) / chosen.centre - 1.0).abs() < 0.05)
     });
     harmonic.unwrap_or(chosen)
@@ -185,8 +185,8 @@ fn choose<'a>(pairs: &'a [Mode], adr: Option<&Mode>) -> &'a Mode {
 const NEAR: f64 = 0.1;
 /// See [`NEAR`].
 const ALIKE: f64 = 0.025;
-/// Share of the pairs near a rate below which it is thin: in runs of the kernel right estimates had
-/// 0.14 and more, modes of the acknowledgements' clock under loss 0.10 and less.
+/// Share of the pairs near a rate below which it is thin. In runs of the kernel right estimates had
+/// 0.14 and more; modes of the acknowledgements' clock under loss had 0.10 and less.
 const THIN: f64 = 0.12;
 /// Sharpness of a link's rate: combs of cross traffic had 0.83 and more, the clock's modes 0.4 and
 /// less.
@@ -195,15 +195,15 @@ const SHARPLY: f64 = 0.75;
 const TOGETHER: f64 = 10.0;
 /// Share of faster pairs from which a rate is not the link's: jitter alone lets fewer catch up.
 const FASTER: f64 = 0.25;
-const FEWEST_CLEANED: usize = 150;
+const MIN_CLEANED: usize = 150;
 const BIN_OF_SPREAD: f64 = 0.05;
 const BIN_OF_MEDIAN: f64 = 0.01;
-const MOST_BINS: f64 = 1000.0;
+const MAX_BINS: f64 = 1000.0;
 /// Half a bin is a tenth of the rate.
-const FEWEST_BINS: f64 = 5.0;
+const MIN_BINS: f64 = 5.0;
 const TRAINS: std::ops::Range<usize> = 3..40;
 /// A bin with fewer samples is noise (pathrate's BIN_NOISE).
-const LEAST_TRAINS: u32 = 15;
+const MIN_TRAINS: u32 = 15;
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,5 @@
-//! Pairs that the path spread apart: they arrive with more time between them than they were sent
-//! with, so that the second waited behind the first at the narrowest link.
+//! Pairs that the path spread apart. They arrive with more time between them than they were sent
+//! with: the second waited behind the first at the narrowest link.
 //!
 //! A gap that is as long as the one it was sent with says only how the sender was clocked. One that
 //! grew is that of a link (Jacobson 1988 section 1, Dovrolis, Ramanathan, Moore 2004 section III):
@@ -24,17 +24,17 @@ impl Spread {
         self.total += 1;
     }
 
-    /// The rate of the link in bit/s: the one that most pairs show, or a sharp mode above it, since
-    /// others' packets between the two make pairs slower and hardly ever faster.
+    /// The rate of the link in bit/s: the one that most pairs show, or a sharp mode above it. Cross
+    /// traffic between the two makes pairs slower and hardly ever faster.
     pub fn rate_bps(&self) -> Option<f64> {
         let tallest = (0..self.bins.len()).max_by_key(|&at| self.mass(at, 1))?;
-        let least = f64::from(FEWEST_ABOVE).max(LEAST_ABOVE * f64::from(self.total));
+        let least = f64::from(MIN_ABOVE).max(MIN_SHARE_ABOVE * f64::from(self.total));
         let above = (tallest + 1..self.bins.len()).rev().find(|&at| {
             let (mass, around) = (f64::from(self.mass(at, 1)), f64::from(self.mass(at, AROUND)));
             mass >= least && mass >= SHARP * around && self.is_peak(at)
         });
         let most = self.mass(tallest, 1);
-        let agree = most >= FEWEST && f64::from(most) >= AGREE * f64::from(self.total);
+        let agree = most >= MIN_PAIRS && f64::from(most) >= AGREE * f64::from(self.total);
         above.or(agree.then_some(tallest)).map(|at| self.centre(at))
     }
 
@@ -65,13 +65,13 @@ impl Spread {
 /// Width of a bin in the logarithm of the rate.
 const WIDTH: f64 = 0.02;
 /// Pairs of one rate below which it may be chance,
-const FEWEST: u32 = 8;
+const MIN_PAIRS: u32 = 8;
 /// and their share of all: where hosts or links wake up late, no two pairs are alike.
 const AGREE: f64 = 0.4;
 /// Pairs that make a mode above the tallest (pathrate's `BIN_NOISE`),
-const FEWEST_ABOVE: u32 = 15;
+const MIN_ABOVE: u32 = 15;
 /// the share of all pairs that it must have,
-const LEAST_ABOVE: f64 = 0.03;
+const MIN_SHARE_ABOVE: f64 = 0.03;
 /// and its share of what lies within so many bins of it: jitter makes no sharp modes.
 const SHARP: f64 = 0.75;
 /// See [`SHARP`].

@@ -16,7 +16,7 @@ pub enum Parser {
 
 impl Parser {
     /// Recognises the format by the first bytes of a file and moves `input` past what it took;
-    /// `None` when it takes more bytes to tell, [`Parser::HEADER_LEN`] at most.
+    /// `None` when that takes more bytes, 28 at most.
     pub fn open(input: &mut &[u8]) -> Result<Option<Parser>, NotCapture> {
         if input.len() < 4 {
             return Ok(None);
@@ -29,9 +29,6 @@ impl Parser {
             None => Err(NotCapture::recognise(input)),
         }
     }
-
-    /// Bytes that are always enough to recognise a format.
-    pub const HEADER_LEN: usize = 28;
 
     /// Takes the next frame off `input`; `None` when it is not there as a whole. Then call again
     /// with at least [`Parser::needed`] bytes, those left in `input` first.
@@ -61,7 +58,7 @@ impl Parser {
             return Ok(());
         }
         let what = format!(
-            "the file ends in the middle of a record, of which {} bytes are there",
+            "the file ends in the middle of a record: {} bytes of it are there",
             rest.len()
         );
         Err(Damage { offset, what })

@@ -4,18 +4,18 @@ use crate::units::Nanos;
 
 /// Something that has been so since a time, or is not so now.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Lasting {
+pub(crate) struct Since {
     /// `Nanos::MAX` while it is not so: then it has lasted for nothing.
     since: Nanos,
 }
 
-impl Default for Lasting {
-    fn default() -> Lasting {
-        Lasting { since: Nanos::MAX }
+impl Default for Since {
+    fn default() -> Since {
+        Since { since: Nanos::MAX }
     }
 }
 
-impl Lasting {
+impl Since {
     /// It is so at `at`, or not.
     #[inline]
     pub fn note(&mut self, holds: bool, at: Nanos) {

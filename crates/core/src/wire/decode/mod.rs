@@ -2,7 +2,7 @@
 
 use super::tunnel::{Tunnel, Tunnels};
 use super::walk::{Layer, Walk};
-use super::{FlowKey, Frame, Segment, ethernet, ip, linktype, tcp, tunnel};
+use super::{FlowKey, Frame, Segment, ethernet, ip, linktype, peel, tcp};
 use crate::counter::Counter;
 
 /// Turns frames into segments. It holds no state but the table of tunnels.
@@ -70,7 +70,7 @@ fn walk_to_tcp(walk: &mut Walk, linktype: u16) -> Result<(), Counter> {
             Layer::Ipv4 => ip::ipv4(walk)?,
             Layer::Ipv6 => ip::ipv6(walk)?,
             Layer::Protocol(ip::TCP) => return Ok(()),
-            Layer::Protocol(protocol) => tunnel::enter(walk, protocol)?,
+            Layer::Protocol(protocol) => peel::enter(walk, protocol)?,
         }
     }
 }

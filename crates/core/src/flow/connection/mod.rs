@@ -1,10 +1,11 @@
 //! A connection: both directions, and what only both together show.
 
 use crate::flow::entry::Entry;
-use crate::flow::half::{Around, Half, Plan, Sent};
+use crate::flow::half::{FiledData, Half};
 use crate::flow::handshake::{Handshake, side};
 use crate::flow::loss::duplicate::Recent;
 use crate::flow::loss::ledger::Acked;
+use crate::flow::observer::Around;
 use crate::flow::path::delay::{self, Tau};
 use crate::units::{Nanos, Seq};
 use crate::wire::{FlowKey, flags};
@@ -32,11 +33,11 @@ pub struct Flow {
 
 /// What became of one segment.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Filed {
+pub struct SegmentOutcome {
     /// It was a copy from a mirror port and counts for nothing else.
     pub duplicate: bool,
     /// What its payload was.
-    pub sent: Option<Sent>,
+    pub sent: Option<FiledData>,
     /// What its acknowledgement did.
     pub acked: Acked,
     /// It was a keep-alive without payload.
@@ -72,9 +73,15 @@ impl Flow {
         entry.has(flags::SYN) && self.handshake.is_reopened_by(entry, self.first_seq[side(entry)])
     }
 
-    /// Takes the next segment. SACK blocks as sent.
+    /// Takes the next segment, with SACK blocks as sent; `interval` is the length of intervals.
     #[inline(always)]
-    pub fn segment(&mut self, frame: u64, entry: &Entry, sack: &[(Seq, Seq)], plan: Plan) -> Filed {
+    pub fn segment(
+        &mut self,
+        frame: u64,
+        entry: &Entry,
+        sack: &[(Seq, Seq)],
+        interval: Nanos,
+    ) -> SegmentOutcome {
         let side = side(entry);
         self.end = self.end.max(entry.ts);
         let copy = self.recent.is_copy(entry)
@@ -82,32 +89,29 @@ impl Flow {
             || (entry.has(flags::SYN) && self.handshake.is_copy(entry));
         if copy {
             self.halves[side].totals.duplicate_frames += 1;
-            return Filed { duplicate: true, ..Filed::default() };
+            return SegmentOutcome { duplicate: true, ..SegmentOutcome::default() };
         }
         self.first_seq[side].get_or_insert(entry.seq);
-        let wire_bytes = u64::from(entry.wire_len());
-        let half = &mut self.halves[side];
-        half.totals.packets += 1;
-        half.totals.wire_bytes += wire_bytes;
-        half.seed.segment(entry.seq, wire_bytes);
+        self.halves[side].count(entry);
         if entry.has(flags::SYN | flags::FIN | flags::RST) || !self.handshake.is_settled() {
             self.open(entry, side);
         }
-        self.timestamps(entry, side, plan);
-        let acked = self.acknowledge(entry, sack, side, plan);
+        self.timestamps(entry, side);
+        let acked = self.acknowledge(entry, sack, side, interval);
         let (taus, flow_start) = (&self.taus, self.start);
-        let around = Around { sender: &taus[side], receiver: &taus[1 - side], flow_start, plan };
+        let around =
+            Around { sender: &taus[side], receiver: &taus[1 - side], flow_start, interval };
         let half = &mut self.halves[side];
         let keep_alive = half.is_keep_alive(entry);
         half.totals.keep_alives += u64::from(keep_alive);
         let sent = match entry.payload_len {
             0 => None,
-            _ => half.data(frame, entry, &around),
+            _ => half.data(frame, entry, around),
         };
         if entry.has(flags::FIN) {
             half.fin(entry);
         }
-        Filed { duplicate: false, sent, acked, keep_alive }
+        SegmentOutcome { duplicate: false, sent, acked, keep_alive }
     }
 
     /// Opening and closing, and what the options say about both halves.
@@ -122,7 +126,7 @@ impl Flow {
                 self.halves[1 - side].mss.offer(entry.mss_option, timestamps);
             }
             for receiver in 0..2 {
-                self.halves[1 - receiver].window_scale = self.handshake.window_scale(receiver);
+                self.halves[1 - receiver].window.scale = self.handshake.window_scale(receiver);
             }
         }
         if !was_complete && self.handshake.complete() {
@@ -133,7 +137,7 @@ impl Flow {
     }
 
     #[inline(always)]
-    fn timestamps(&mut self, entry: &Entry, side: usize, plan: Plan) {
+    fn timestamps(&mut self, entry: &Entry, side: usize) {
         if entry.has_timestamps() && !entry.has(flags::SYN | flags::RST) {
             self.taus[1 - side].passed_towards(entry.ts, entry.tsval);
             let last = self.halves[side].totals.last_data;
@@ -145,12 +149,8 @@ impl Flow {
                 return;
             }
             let tau = self.taus[side].came_back(entry.ts, entry.tsecr, waited);
-            if entry.payload_len > 0
-                && plan.refined
-                && let Some(tau) = self.halves[side].echoed(entry, tau)
-                && let Some(receiver) = self.taus[1 - side].recent()
-            {
-                self.halves[side].echo(entry.ts, tau, tau + receiver);
+            if entry.payload_len > 0 {
+                self.halves[side].echo(entry, tau, self.taus[1 - side].recent());
             }
         }
     }
@@ -162,18 +162,16 @@ impl Flow {
         entry: &Entry,
         sack: &[(Seq, Seq)],
         side: usize,
-        plan: Plan,
+        interval: Nanos,
     ) -> Acked {
         if !entry.has(flags::ACK) || entry.has(flags::RST) {
             return Acked::default();
         }
         let (taus, flow_start) = (&self.taus, self.start);
-        let around = Around { sender: &taus[1 - side], receiver: &taus[side], flow_start, plan };
+        let around =
+            Around { sender: &taus[1 - side], receiver: &taus[side], flow_start, interval };
         let half = &mut self.halves[1 - side];
-        half.start(entry.ack);
-        let mut wide = [(0, 0); 4];
-        let blocks = if sack.is_empty() { &[] } else { half.widen(sack, &mut wide) };
-        let acked = half.ack(entry, blocks, &around);
+        let acked = half.ack(entry, sack, around);
         if let Some(tau) = acked.sample {
             self.taus[side].sample(entry.ts, tau);
             if let Some(sender) = self.taus[1 - side].recent() {
@@ -184,7 +182,7 @@ impl Flow {
                 let prompt = acked.bytes >= 2 * u64::from(half.mss.value())
                     || acked.next_sent.is_some_and(|sent| entry.ts.since(sent) >= receiver);
                 let farther = receiver.0 * 2 >= sender_least.0;
-                half.round_trip(entry.ts, tau + sender, farther && prompt && plan.refined);
+                half.round_trip(entry.ts, tau + sender, farther && prompt);
             }
         }
         acked
@@ -207,14 +205,7 @@ impl Flow {
 
     /// Ends both halves.
     pub fn finish(&mut self, interval: Nanos) {
-        for half in &mut self.halves {
-            if let Some(end) = half.totals.last_data {
-                let data_packets = half.totals.data_packets;
-                if let Some(stretch) = &mut half.stretch {
-                    stretch.finish(end, interval, data_packets);
-                }
-            }
-        }
+        self.halves.iter_mut().for_each(|half| half.finish(interval));
     }
 
     /// An identifier that every run over the same packets gives: a hash of the 4-tuple, the tunnel

@@ -1,0 +1,219 @@
+//! The time of a direction, divided into periods and intervals, with what was sent in each.
+
+use super::clock::WaitSpan;
+use super::freedom::Freedom;
+use super::period::{Isolate, Step};
+use super::rounds::Round;
+use super::stretch::{Now, Stretch};
+use super::sums::Sums;
+use super::writer::Wait;
+use crate::flow::loss::ledger::Kind;
+use crate::flow::observer::{Ack, Around, Data, Observer, RoundTrip};
+use crate::flow::totals::raise;
+use crate::units::Nanos;
+use crate::wire::flags;
+
+/// Intervals and periods, and what Isolate needs to tell them.
+#[derive(Debug, Default)]
+pub struct Timeline {
+    /// Made with the first payload.
+    pub stretch: Option<Box<Stretch>>,
+    /// The stretch of a flow that has ended, for the next one.
+    ended: Option<Box<Stretch>>,
+    isolate: Isolate,
+    freedom: Freedom,
+    /// When new data was sent last, unless a pause or a repair came in between.
+    last_new: Option<Nanos>,
+}
+
+impl Timeline {
+    /// Begins anew for the next flow, in the same memory.
+    pub(crate) fn renew(&mut self) {
+        let ended = self.stretch.take().or(self.ended.take());
+        *self = Timeline { ended, ..Timeline::default() };
+    }
+
+    /// What new data does to the division into periods.
+    #[inline(always)]
+    pub fn step(&mut self, data: &Data<'_>) -> Step {
+        let ts = data.entry.ts;
+        if self.stretch.is_none() {
+            self.begin(ts, data.around);
+        }
+        match data.filed.kind {
+            Kind::New | Kind::Reordered => {
+                let before = self.freedom.before(ts, data.rtt.srtt);
+                self.isolate.segment(ts, data.full, data.small, before)
+            }
+            _ => Step::Stay,
+        }
+    }
+
+    /// Takes the time since the last send, before `now`. Whether a period began or ended with it.
+    #[inline(always)]
+    pub fn pass(&mut self, step: Step, now: &Now, pieces: &[WaitSpan], wait: &Wait) -> bool {
+        let Some(stretch) = &mut self.stretch else { return false };
+        stretch.pass(step, now, pieces);
+        if let Some((woken, ns)) = wait.behind_empty_queue {
+            let signs = stretch.late().sums.signs_mut();
+            *(if woken { &mut signs.woken_ns } else { &mut signs.unwoken_ns }) += ns;
+        }
+        if wait.pause_ns > 0 {
+            stretch.late().sums.signs_mut().pause(wait.pause_ns as u64, wait.answers);
+        }
+        let switches = !matches!(step, Step::Stay | Step::Transfer { .. });
+        if switches {
+            self.last_new = None;
+        }
+        switches
+    }
+
+    /// Adds a round-trip sample.
+    #[inline(always)]
+    pub fn add_rtt(&mut self, rtt: Nanos) {
+        if let Some(sums) = self.late() {
+            sums.rtt_samples += 1;
+            sums.rtt_sum_ns += rtt.0 as u64;
+        }
+    }
+
+    /// Ends everything at the last data segment, `end`.
+    pub fn finish(&mut self, end: Nanos, interval: Nanos) {
+        if let Some(stretch) = &mut self.stretch {
+            stretch.finish(end, interval);
+        }
+    }
+
+    #[cold]
+    fn begin(&mut self, ts: Nanos, around: Around<'_>) {
+        let mut stretch = self.ended.take().unwrap_or_default();
+        stretch.renew(ts, around.flow_start, around.interval);
+        self.stretch = Some(stretch);
+    }
+
+    /// The sums for what comes later than the segments that it is about.
+    #[inline(always)]
+    fn late(&mut self) -> Option<&mut Sums> {
+        self.stretch.as_mut().map(|stretch| &mut stretch.late().sums)
+    }
+
+    /// Adds the segment to the sums of its period.
+    #[inline(always)]
+    fn sum(&mut self, data: &Data<'_>) {
+        let Some(stretch) = &mut self.stretch else { return };
+        let (entry, filed) = (data.entry, data.filed);
+        let window = stretch.window(data.full > 0);
+        let sums = &mut window.sums;
+        let headers_bytes = u64::from(data.packets()) * u64::from(entry.headers_len());
+        let ip_bytes = data.unique_bytes + headers_bytes;
+        if sums.first.is_none() {
+            sums.first = Some(entry.ts);
+            sums.first_ip_bytes = ip_bytes;
+        }
+        sums.last = Some(entry.ts);
+        sums.data_packets += u64::from(data.packets());
+        sums.payload_bytes += u64::from(entry.payload_len);
+        sums.unique_bytes += data.unique_bytes;
+        if !data.is_new() {
+            sums.retransmitted_bytes += filed.retransmitted_bytes;
+            sums.loss_events += u64::from(filed.loss_event);
+            if filed.kind == Kind::Spurious {
+                sums.spurious_bytes += filed.retransmitted_bytes;
+            }
+            self.last_new = None;
+            return;
+        }
+        sums.ip_bytes += ip_bytes;
+        add_window(sums, data);
+        if let Some(last) = self.last_new.replace(entry.ts)
+            && !data.was_repairing
+            && data.data_packets >= GAPS_FROM
+        {
+            window.gap(entry.ts.since(last));
+        }
+    }
+}
+
+/// Adds what new data used of the receiver's window.
+#[inline(always)]
+fn add_window(sums: &mut Sums, data: &Data<'_>) {
+    let Some(known) = data.known else { return };
+    let flight = data.flight.next.saturating_sub(known.una);
+    raise(&mut sums.flight_max, flight);
+    let Some(edge) = known.edge else { return };
+    let mss = u64::from(data.mss.value());
+    let rwnd = edge.saturating_sub(known.una);
+    sums.rwnd_known += 1;
+    sums.rwnd_sum += rwnd as f64;
+    if sums.rwnd_min.is_none_or(|least| rwnd < least) {
+        sums.rwnd_min = Some(rwnd);
+    }
+    let headroom = (HEADROOM_SEGMENTS * mss).min(rwnd / 4).max(mss);
+    sums.rwnd_limited += u64::from(rwnd.saturating_sub(flight) < headroom);
+}
+
+impl Observer for Timeline {
+    #[inline(always)]
+    fn on_data(&mut self, data: &Data<'_>) {
+        self.sum(data);
+        self.freedom.note(data.entry.ts, data.room, &data.flight);
+        let Some(sums) = self.late() else { return };
+        let signs = sums.signs_mut();
+        signs.ce_marks += u32::from(data.entry.ecn() == CONGESTION_EXPERIENCED);
+        signs.timeouts += u32::from(data.filed.rto_event);
+        if data.is_new() {
+            signs.segments += 1;
+            signs.smalls += u32::from(data.small);
+            signs.pushes += u32::from(data.entry.has(flags::PSH));
+        }
+    }
+
+    #[inline(always)]
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        if ack.is_newest {
+            self.freedom.note(ack.arrival, ack.room, &ack.flight);
+        }
+        let Some(sums) = self.late() else { return };
+        sums.spurious_bytes += ack.acked.spurious_bytes;
+        if ack.acked.bytes > 0
+            && let Some(signs) = &mut sums.signs
+        {
+            signs.advances += 1;
+        }
+        let echo = ack.entry.has(flags::ECE) && !ack.entry.has(flags::SYN);
+        if ack.window.closes || echo {
+            let signs = sums.signs_mut();
+            signs.closures += u32::from(ack.window.closes);
+            signs.ecn_echoes += u32::from(echo);
+        }
+    }
+
+    #[inline(always)]
+    fn on_round_trip(&mut self, sample: &RoundTrip) {
+        if let Some(sums) = self.late() {
+            sums.signs_mut().round_trip(sample.rtt, sample.floor);
+        }
+    }
+
+    #[inline(always)]
+    fn on_round(&mut self, round: &Round, data: &Data<'_>) {
+        if let Some(sums) = self.late() {
+            sums.signs_mut().round(round, data.rtt.min, data.mss.value());
+        }
+    }
+
+    #[inline(always)]
+    fn on_loss(&mut self, data: &Data<'_>) {
+        if let (Some(sums), Some(floor)) = (self.late(), data.rtt.min) {
+            sums.signs_mut().loss(data.rtt_before.rtt, floor);
+        }
+    }
+}
+
+/// Segments of room below which the sender counts as held back by the window (Siekkinen et al.
+/// 2008).
+const HEADROOM_SEGMENTS: u64 = 3;
+/// Data packets before gaps are kept: what an initial window shows is slow start.
+const GAPS_FROM: u64 = 32;
+/// The ECN field of a packet that a queue marked (RFC 3168 section 5).
+const CONGESTION_EXPERIENCED: u8 = 3;

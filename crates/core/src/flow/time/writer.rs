@@ -1,0 +1,95 @@
+//! What made the program that writes wait: Nagle's algorithm, room in the send buffer, or itself.
+
+use super::clock::{Holder, WaitSpan};
+use super::nagle::Nagle;
+use crate::flow::observer::{Ack, Data, Observer};
+use crate::units::Nanos;
+
+/// The writer of a direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Writer {
+    nagle: Nagle,
+    /// The other side sent data since this one last paused.
+    asked: bool,
+}
+
+/// What a wait between two sends shows of the writer.
+#[derive(Clone, Copy, Debug)]
+pub struct Wait {
+    /// Time that nothing imposed, in ns.
+    pub pause_ns: i64,
+    /// The other side sent data before the pause ended.
+    pub answers: bool,
+    /// A long wait behind an emptied queue in ns, and whether an acknowledgement ended it.
+    pub behind_empty_queue: Option<(bool, u64)>,
+}
+
+impl Writer {
+    /// What held `data` back, as far as its own coming shows it.
+    #[inline(always)]
+    pub fn hold(&mut self, data: &Data<'_>) -> Option<Holder> {
+        let small = data.small && data.full == 0;
+        let held =
+            data.is_new() && self.nagle.on_data(small, data.start, data.flight.next, data.known);
+        match held {
+            _ if data.filed.rto_event => Some(Holder::Recovery),
+            true => Some(Holder::Dry),
+            false => None,
+        }
+    }
+
+    /// Attributes the pieces of the time since the last send. `hold` is what held the segment back,
+    /// `woken` whether the last acknowledgement let it out, where that is known.
+    #[inline(always)]
+    pub fn attribute(
+        &mut self,
+        pieces: &mut [WaitSpan],
+        hold: Option<Holder>,
+        woken: Option<bool>,
+        srtt: Option<Nanos>,
+    ) -> Wait {
+        match hold {
+            Some(Holder::Dry) => {
+                let held = pieces.iter_mut().filter(|piece| piece.holder == Holder::Network);
+                held.for_each(|piece| piece.holder = Holder::Dry);
+            }
+            Some(holder) => pieces.iter_mut().for_each(|piece| piece.holder = holder),
+            None => {}
+        }
+        // An acknowledgement lets out what Nagle's algorithm held back as well. Behind that there
+        // was nothing to write, or it would have been filled up. A writer that waits for room in
+        // its buffer adds to a last segment without asking for any (`tcp_sendmsg_locked`).
+        let nagled = self.nagle.take_turn(hold == Some(Holder::Dry));
+        let woken = woken.filter(|_| hold.is_none()).map(|woken| woken && !nagled);
+        let long = woken.zip(srtt).and_then(|(woken, srtt)| long_wait(pieces, woken, srtt));
+        let pause_ns: i64 = pieces.iter().map(WaitSpan::pause_ns).sum();
+        let answers = pause_ns > 0 && std::mem::take(&mut self.asked);
+        Wait { pause_ns, answers, behind_empty_queue: long }
+    }
+}
+
+impl Observer for Writer {
+    #[inline(always)]
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.asked |= ack.entry.payload_len > 0;
+    }
+}
+
+/// The length of a wait behind an emptied queue, unless it is only one between super-segments that
+/// pacing spreads. One that an acknowledgement ended is no pause of the program, although its last
+/// write may have ended small.
+fn long_wait(gap: &mut [WaitSpan], woken: bool, srtt: Nanos) -> Option<(bool, u64)> {
+    let gap_ns: i64 = gap.iter().map(|piece| piece.end.since(piece.start).0).sum();
+    if gap_ns < srtt.0 / ROUND_PARTS {
+        return None;
+    }
+    if woken {
+        let dry = gap.iter_mut().filter(|piece| piece.holder == Holder::Dry);
+        dry.for_each(|piece| piece.holder = Holder::Network);
+    }
+    Some((woken, gap_ns as u64))
+}
+
+/// A shorter part of a round trip is spread by pacing: super-segments are a millisecond apart, or
+/// half of one (`tcp_tso_autosize`).
+const ROUND_PARTS: i64 = 16;

@@ -1,14 +1,14 @@
 """Captures in, a stream of (table, batch) out."""
 
-import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Unpack
 
 from tcpwhy import _core
 from tcpwhy._core import Batch, InputError, Rows, UsageError
 from tcpwhy.extras import require
+from tcpwhy.flows import check_flow, is_number, numbered
 from tcpwhy.keywords import AnalyzeOptions
 from tcpwhy.options import settled, takes_options
 
@@ -82,15 +82,18 @@ def analyze(
         raise UsageError("the segments table is of one flow: choose it with --flow or flow=")
     if "flow" in given:
         check_flow(given["flow"])
+        if is_number(given["flow"]):
+            given["flow"] = _ids(inputs, int(given["flow"]), given)
     return Result(_core.analyze(inputs, tables=tables, options=given), tables, inputs)
 
 
-def check_flow(flow: int | str) -> None:
-    """Raise a UsageError for what cannot name a flow."""
-    end = r"(\d+\.\d+\.\d+\.\d+|\[[0-9a-fA-F:.]+\]):\d+"
-    if not re.fullmatch(rf"[\d,]+|1:[\w+/]{{27}}=|{end}(\s*[-→↔]\s*{end})?", str(flow)):
-        known = "a flow_id, a number, HOST:PORT, HOST:PORT-HOST:PORT, nor a Community ID, 1:…="
-        raise UsageError(f"{flow!r} is neither {known}")
+def _ids(inputs: Sequence[Path], number: int, options: Mapping[str, Any]) -> str:
+    """Give the flow_ids of the connection with this number, as the core takes them."""
+    ids, count = numbered(inputs, number, options)
+    if not ids:
+        known = f"they are 0 to {count - 1}" if count else "there is no TCP connection"
+        raise UsageError(f"no flow {number}: {known}")
+    return ",".join(map(str, ids))
 
 
 class Result:

@@ -48,13 +48,22 @@ pub fn flow_row(
     if least_rtt == Some(Nanos(0)) {
         verdict.null_reason.get_or_insert(Text::Borrowed(UNRESOLVED));
     }
+    let percentile = |share| {
+        let (min, max) = half.rtt.min.zip(half.rtt.max)?;
+        // A step of the sketch may reach beyond the samples in it.
+        half.rtts.quantile(share).map(|rtt| rtt.clamp(min, max)).and_then(Nanos::resolved)
+    };
     let facts = FlowFacts {
         community_id,
         tunnel,
+        // Both are known where rows are put in order.
+        source: None,
+        stream: None,
         first_frame: flow.first_frame,
         start_ns: flow.start,
         end_ns: flow.end,
         conn_state: flow.handshake.conn_state(),
+        initial_seq: flow.handshake.offer(side).map(|offer| offer.iss.0),
         handshake_seen: flow.handshake.complete(),
         packets: totals.packets,
         data_packets: totals.data_packets,
@@ -83,6 +92,10 @@ pub fn flow_row(
         rtt_min_ns: least_rtt.and_then(Nanos::resolved),
         rtt_mean_ns: half.rtt.mean().or(flow.handshake_rtt()).and_then(Nanos::resolved),
         rtt_max_ns: half.rtt.max.and_then(Nanos::resolved),
+        rtt_p10_ns: percentile(0.1),
+        rtt_p50_ns: percentile(0.5),
+        rtt_p90_ns: percentile(0.9),
+        rtt_p99_ns: percentile(0.99),
         rtt_samples: half.rtt.samples,
         flight_size_max: totals.flight_max,
         rwnd_max: totals.rwnd_max,

@@ -7,14 +7,21 @@ from dataclasses import asdict
 
 import click
 
+from tcpwhy.cli._help import Described
 from tcpwhy.taps import Between, Clocks, Pair, pairs
 from tcpwhy.taps.pair import MOST_FLOWS
 from tcpwhy.units import as_duration, as_share
 
+SECTION = "Captures"
+EXAMPLES = (
+    "# the same traffic before and behind a firewall",
+    "tcpwhy taps before.pcap behind.pcap",
+)
 
-@click.command("taps")
-@click.argument("first", metavar="CAPTURE")
-@click.argument("second", metavar="CAPTURE")
+
+@click.command("taps", cls=Described)
+@click.argument("first", metavar="CAPTURE", type=click.Path())
+@click.argument("second", metavar="CAPTURE", type=click.Path())
 @click.option("--flow", metavar="COMMUNITY_ID", help="Only this connection.")
 @click.option(
     "--top",

@@ -16,6 +16,7 @@ use crate::flow::path::echoes::Echoes;
 use crate::flow::path::mss::Mss;
 use crate::flow::path::queue::QueueSense;
 use crate::flow::path::scale::ScaleEvidence;
+use crate::flow::path::sketch::Sketch;
 use crate::flow::time::clock::Holder;
 use crate::flow::time::freedom::{Flight, Freedom};
 use crate::flow::time::nagle::Nagle;
@@ -35,6 +36,8 @@ pub struct Half {
     pub mss: Mss,
     /// Round-trip times.
     pub rtt: Rtt,
+    /// The same by size.
+    pub rtts: Sketch,
     /// Intervals and periods; made with the first payload.
     pub stretch: Option<Box<Stretch>>,
     /// Shift of the receiver's window; `None` while it is unknown.
@@ -156,9 +159,11 @@ impl Half {
         let spare = self.stretch.take().or(self.spare.take());
         let (mut ledger, mut view) =
             (std::mem::take(&mut self.ledger), std::mem::take(&mut self.view));
+        let mut rtts = std::mem::take(&mut self.rtts);
         ledger.renew();
         view.renew();
-        *self = Half { ledger, view, spare, ..Half::default() };
+        rtts.clear();
+        *self = Half { ledger, view, rtts, spare, ..Half::default() };
     }
 
     /// Part of [`crate::flow::Flow::shrink`].

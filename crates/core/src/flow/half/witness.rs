@@ -101,6 +101,7 @@ impl Half {
     pub fn round_trip(&mut self, now: Nanos, rtt: Nanos, queues: bool) {
         let rtt = self.echoes.as_ref().map_or(rtt, |echoes| echoes.raise(now, rtt));
         self.rtt.sample(rtt);
+        self.rtts.add(rtt);
         if let Some(stretch) = &mut self.stretch {
             let sums = &mut stretch.late().sums;
             sums.rtt_samples += 1;

@@ -7,3 +7,4 @@ pub mod echoes;
 pub mod mss;
 pub mod queue;
 pub mod scale;
+pub mod sketch;

@@ -136,7 +136,7 @@ def test_a_condition_and_an_order_choose_what_is_shown(shown):
     text = shown(HALVES, choice=Choice(where="unique_bytes < 1e7", sort="+unique_bytes"))
     assert text.index("10.0.0.9:40000") < text.index("10.0.0.4:443")
     assert "2001:db8" not in text
-    with pytest.raises(UsageError, match="--where or --sort: .*no_such_column"):
+    with pytest.raises(UsageError, match=r"--where or --sort: .*no_such_column"):
         shown(HALVES, choice=Choice(where="no_such_column = 1"))
 
 

@@ -11,7 +11,7 @@ use tcpwhy_core::wire::capture::Record;
 use crate::error::Error;
 use crate::input::{Input, STDIN};
 use crate::progress::Shared;
-use crate::stream::Sources;
+use crate::sources::Sources;
 
 /// Calls `each` with every frame of these inputs in the order of time, without any analysis. Gives
 /// what the files say about themselves, and an error for every input that could not be read to its

@@ -5,7 +5,6 @@ mod live;
 mod ordered;
 mod paced;
 mod parallel;
-mod sources;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::PathBuf;
@@ -26,7 +25,7 @@ use crate::filter::Filter;
 use crate::input::STDIN;
 use crate::intake::Intake;
 use crate::progress::{Progress, Shared, Standing};
-pub(crate) use sources::Sources;
+use crate::sources::Sources;
 
 /// What to read.
 #[derive(Clone, Debug, Default)]

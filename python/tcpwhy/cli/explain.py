@@ -114,7 +114,7 @@ FILE_COLUMNS = 100
 
 def _write(target: str, record: dict[str, object], lines: Iterator[str], format: str) -> None:
     if format == "jsonl":
-        lines = iter([json.dumps(record, ensure_ascii=False)])
+        lines = iter([json.dumps(_with_texts(record), ensure_ascii=False)])
     if target == "-":
         for line in lines:
             click.echo(line)
@@ -130,6 +130,16 @@ def _page(target: str, connection: Connection) -> None:
     made = page(connection, picture_of(connection))
     with output(target) as out:
         out.write(made.encode())
+
+
+def _with_texts(value: object) -> object:
+    """Make texts of all flow_ids: 64 bits do not survive in every reader of JSON."""
+    if isinstance(value, dict):
+        return {
+            name: str(each) if name == "flow_id" else _with_texts(each)
+            for name, each in value.items()
+        }
+    return [_with_texts(each) for each in value] if isinstance(value, list) else value
 
 
 def told(explanation: Explanation, limit: int, style: Style) -> Iterator[str]:

@@ -35,7 +35,7 @@ columns! {
 
 columns! {
     /// What was measured of a half.
-    #[derive(Clone, Debug)]
+    #[derive(Clone, Debug, Default)]
     pub struct FlowFacts / FlowFactsBuilder {
         /// Community ID version 1 of the flow.
         community_id: String,

@@ -13,8 +13,8 @@ use arrow_select::interleave::interleave_record_batch;
 use tcpwhy_core::counter::{Counter, Counters};
 use tcpwhy_core::pipeline::{Options, Table};
 
-use super::sources::Sources;
 use super::{Item, counter_batch};
+use crate::sources::Sources;
 
 /// Puts the rows of a run in order.
 pub(super) struct Ordered {
@@ -179,8 +179,7 @@ fn numbers(batches: &[&RecordBatch]) -> HashMap<u64, u32> {
         frame: u64,
         id: u64,
         name: &'a str,
-        /// Who sent the SYN, and its number.
-        syn: Option<(&'a str, u32, u32)>,
+        syn: Option<Syn<'a>>,
     }
     let mut starts: HashMap<u64, Start> = HashMap::new();
     for batch in batches {
@@ -205,7 +204,7 @@ fn numbers(batches: &[&RecordBatch]) -> HashMap<u64, u32> {
     }
     let mut starts: Vec<Start> = starts.into_values().collect();
     starts.sort_unstable_by_key(|start| (start.frame, start.id));
-    let mut last: HashMap<&str, (u32, Option<(&str, u32, u32)>)> = HashMap::new();
+    let mut last: HashMap<&str, (u32, Option<Syn>)> = HashMap::new();
     let mut count = 0;
     let mut found = HashMap::new();
     for start in starts {
@@ -225,6 +224,9 @@ fn numbers(batches: &[&RecordBatch]) -> HashMap<u64, u32> {
     }
     found
 }
+
+/// Address and port of who sent a SYN, and its number.
+type Syn<'a> = (&'a str, u32, u32);
 
 fn counters_of(batch: &RecordBatch) -> Counters {
     let names = batch["name"].as_string::<i32>();

@@ -38,9 +38,10 @@ def syns(start_ns: int) -> bytes:
 
 
 def rows(connection, table):
-    """Give what is said of the ten, without the frame's number, which the flood shifts."""
+    """Give what is said of the ten, without the numbers that the flood shifts or takes away."""
+    left_out = ("first_frame", "source", "stream")
     described = connection.execute(f"DESCRIBE {table}").fetchall()
-    chosen = ", ".join(name for name, *_ in described if name != "first_frame")
+    chosen = ", ".join(name for name, *_ in described if name not in left_out)
     query = f"SELECT {chosen} FROM {table} WHERE '10.0.0.2' IN (src, dst)"
     return sorted(connection.execute(query).fetchall(), key=repr)
 

@@ -27,7 +27,7 @@ def test_default_view(tcpwhy, capture, golden):
     done = tcpwhy("analyze", capture)
     assert (done.returncode, done.stderr) == (0, "")
     assert "10.0.0.1:40000 → 10.0.0.2:80" in done.stdout
-    assert max(map(len, done.stdout.splitlines())) <= 100
+    assert "--flow 0" in done.stdout
     assert "\x1b" not in done.stdout
 
 
@@ -35,7 +35,10 @@ def test_formats_agree(tcpwhy, capture, tmp_path):
     text = tcpwhy("analyze", capture, "--format", "jsonl").stdout
     rows = [json.loads(line) for line in text.splitlines()]
     table = list(csv.DictReader(io.StringIO(tcpwhy("analyze", capture, "--format", "csv").stdout)))
-    assert [int(row["flow_id"]) for row in table] == [row["flow_id"] for row in rows]
+    # 64 bits do not survive in every reader of JSON.
+    assert [row["flow_id"] for row in table] == [row["flow_id"] for row in rows]
+    array = json.loads(tcpwhy("analyze", capture, "--format", "json").stdout)
+    assert array == rows
     assert {row["direction"]: row["unique_bytes"] for row in rows}["orig"] == 400_000
 
 
@@ -53,7 +56,14 @@ def test_several_outputs_in_one_run(tcpwhy, capture, tmp_path):
 def test_standard_input(tcpwhy, capture):
     with capture.open("rb") as file:
         done = tcpwhy("analyze", "-", "--format", "csv", stdin=file)
-    assert done.stdout == tcpwhy("analyze", capture, "--format", "csv").stdout
+    [piped], [read] = (
+        [row for row in csv.DictReader(io.StringIO(text)) if row["direction"] == "orig"]
+        for text in (done.stdout, tcpwhy("analyze", capture, "--format", "csv").stdout)
+    )
+    # A pipe is not read twice, so that its connections have no numbers.
+    assert (piped.pop("source"), piped.pop("stream")) == ("-", "")
+    assert (read.pop("source"), read.pop("stream")) == (str(capture), "0")
+    assert piped == read
 
 
 def test_parquet_on_standard_output(tcpwhy, capture):
@@ -73,8 +83,8 @@ def test_segments_of_a_flow(tcpwhy, capture):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["analyze"], "Missing argument"),
-        (["analyse"], "No such command"),
+        (["analyze"], "no capture given"),
+        (["analyse"], "did you mean analyze"),
         (["analyze", "CAPTURE", "--interval", "soon"], "not a duration"),
         (["analyze", "CAPTURE", "--min-packets", "0"], "min-packets"),
         (["analyze", "CAPTURE", "--table", "segments"], "--flow"),
@@ -255,5 +265,5 @@ def test_what_cannot_be_read_is_one_line_and_exit_3(tcpwhy, capture, arguments, 
 
 def test_tables_after_one_another_are_apart(tcpwhy, capture):
     done = tcpwhy("analyze", capture, "--table", "periods", "--table", "flows")
-    assert "\n\nsrc → dst " in done.stdout
+    assert f"\n\n{capture} · " in done.stdout
     assert "\n\n\n" not in done.stdout

@@ -1,23 +1,31 @@
 """Captures in, a stream of (table, batch) out."""
 
-import re
+import glob
+import os
+import shutil
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Unpack
+from tempfile import NamedTemporaryFile
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias, Unpack
 
 from tcpwhy import _core
 from tcpwhy._core import Batch, InputError, Rows, UsageError
 from tcpwhy.extras import require
+from tcpwhy.flows import check_flow, is_number, numbered
 from tcpwhy.keywords import AnalyzeOptions
 from tcpwhy.options import settled, takes_options
 
 if TYPE_CHECKING:
     import duckdb
+    import pandas
+    import polars
+    import pyarrow
 
 TABLES = tuple(dict(_core.tables_by_maker())["analyze"])
 
 Path: TypeAlias = str | PathLike[str]
+Input: TypeAlias = str | PathLike[str] | IO[bytes]
 
 
 class DamagedInputWarning(UserWarning):
@@ -53,7 +61,7 @@ class Standing(NamedTuple):
 
 @takes_options
 def analyze(
-    paths: Path | Iterable[Path],
+    paths: Input | Iterable[Input],
     *,
     table: str | Iterable[str] = "flows",
     **options: Unpack[AnalyzeOptions],
@@ -61,7 +69,8 @@ def analyze(
     """Say for every TCP connection of a capture what limits it.
 
     Args:
-        paths: one capture or several, read in time order; "-" is standard input.
+        paths: one capture or several, read in time order: paths, patterns such as "*.pcap", files
+            that are open in binary mode; "-" is standard input.
         table: the table or tables to produce, of flows, intervals, periods, segments, counters.
         **options: as above.
 
@@ -71,7 +80,7 @@ def analyze(
             iteration after the last row, or becomes a DamagedInputWarning in a conversion.
 
     """
-    inputs = [paths] if isinstance(paths, str | PathLike) else list(paths)
+    inputs, copies = readable(paths)
     tables = [table] if isinstance(table, str) else list(table)
     if not inputs:
         raise UsageError("no capture given")
@@ -82,15 +91,43 @@ def analyze(
         raise UsageError("the segments table is of one flow: choose it with --flow or flow=")
     if "flow" in given:
         check_flow(given["flow"])
-    return Result(_core.analyze(inputs, tables=tables, options=given), tables, inputs)
+        if is_number(given["flow"]):
+            given["flow"] = _ids(inputs, int(given["flow"]), given)
+    result = Result(_core.analyze(inputs, tables=tables, options=given), tables, inputs)
+    result.kept = copies
+    return result
 
 
-def check_flow(flow: int | str) -> None:
-    """Raise a UsageError for what cannot name a flow."""
-    end = r"(\d+\.\d+\.\d+\.\d+|\[[0-9a-fA-F:.]+\]):\d+"
-    if not re.fullmatch(rf"[\d,]+|1:[\w+/]{{27}}=|{end}(\s*[-→↔]\s*{end})?", str(flow)):
-        known = "a flow_id, a number, HOST:PORT, HOST:PORT-HOST:PORT, nor a Community ID, 1:…="
-        raise UsageError(f"{flow!r} is neither {known}")
+def readable(paths: Input | Iterable[Input]) -> tuple[list[Path], list[object]]:
+    """Give the paths of captures, and the copies of open files that have to be kept meanwhile."""
+    single = isinstance(paths, str | PathLike) or hasattr(paths, "read")
+    several: Iterable[Any] = [paths] if single else paths  # type: ignore[assignment]
+    found: list[Path] = []
+    copies: list[object] = []
+    for path in several:
+        if not isinstance(path, str | PathLike):
+            copy = NamedTemporaryFile(prefix="tcpwhy-", suffix=".pcap")  # noqa: SIM115
+            shutil.copyfileobj(path, copy)
+            copy.flush()
+            copies.append(copy)
+            found.append(copy.name)
+        elif glob.has_magic(str(path)) and not os.path.exists(path):  # noqa: PTH110
+            matching = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207
+            if not matching:
+                raise InputError(f"{path}: no file matches this pattern")
+            found += matching
+        else:
+            found.append(path)
+    return found, copies
+
+
+def _ids(inputs: Sequence[Path], number: int, options: Mapping[str, Any]) -> str:
+    """Give the flow_ids of the connection with this number, as the core takes them."""
+    ids, count = numbered(inputs, number, options)
+    if not ids:
+        known = f"they are 0 to {count - 1}" if count else "there is no TCP connection"
+        raise UsageError(f"no flow {number}: {known}")
+    return ",".join(map(str, ids))
 
 
 class Result:
@@ -107,6 +144,8 @@ class Result:
         self.damage: list[InputError] = []
         """What was wrong with the inputs, complete once the rows are read."""
         self._inputs = tuple(inputs)
+        self.kept: list[object] = []
+        """Copies of inputs that were open files: they last as long as this."""
 
     def __iter__(self) -> Iterator[tuple[str, Batch]]:
         """Give the batches as they come, then raise the first damage of an input, if any."""
@@ -172,6 +211,8 @@ class Result:
         """Create a DuckDB table for each table, in memory or in the connection given."""
         import duckdb
 
+        if isinstance(connection, str):
+            raise UsageError(f"to_duckdb takes a connection: to_duckdb().table({connection!r})")
         connection = connection or duckdb.connect()
         for name in dict.fromkeys((*self.tables, "counters")):
             connection.register("rows_of_tcpwhy", self.rows(name))
@@ -179,15 +220,16 @@ class Result:
             connection.unregister("rows_of_tcpwhy")
         return connection
 
-    def to_arrow(self, table: str | None = None) -> Any:
+    def to_arrow(self, table: str | None = None) -> "pyarrow.Table":
         """Give one table as a pyarrow.Table."""
         return require("pyarrow", extra="arrow").table(self.rows(table))
 
-    def to_polars(self, table: str | None = None) -> Any:
+    def to_polars(self, table: str | None = None) -> "polars.DataFrame":
         """Give one table as a polars.DataFrame."""
-        return require("polars", extra="polars").DataFrame(self.rows(table))
+        made: polars.DataFrame = require("polars", extra="polars").DataFrame(self.rows(table))
+        return made
 
-    def to_pandas(self, table: str | None = None) -> Any:
+    def to_pandas(self, table: str | None = None) -> "pandas.DataFrame":
         """Give one table as a pandas.DataFrame with Arrow types, so that NULL stays NULL."""
         pandas = require("pandas", extra="pandas")
         arrow = require("pyarrow", extra="pandas").table(self.rows(table))

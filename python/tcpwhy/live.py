@@ -7,7 +7,8 @@ from typing import Unpack
 
 from tcpwhy import _core
 from tcpwhy._core import UsageError
-from tcpwhy.analysis import Result, check_flow
+from tcpwhy.analysis import Result
+from tcpwhy.flows import check_flow, is_number
 from tcpwhy.keywords import MonitorOptions
 from tcpwhy.options import options_of, settled, takes_options
 from tcpwhy.units import as_bytes
@@ -83,6 +84,8 @@ def monitor(
     given = settled("monitor", options)
     if "flow" in given:
         check_flow(given["flow"])
+        if is_number(given["flow"]):
+            raise UsageError("connections on a link have no numbers: choose by HOST:PORT")
     ring_bytes = given.get("ring_bytes") or int(options_of("monitor")["ring_bytes"].default or 0)
     _check_rings(len(names) * given.get("workers", 1), ring_bytes)
     return Monitor(_core.monitor(names, tables=tables, options=given), tables)

@@ -55,15 +55,17 @@ class Store:
         for name, value in settings.items():
             connection.execute(f"SET {name} = {quoted(str(value))}")
         connection.execute("SET parquet_metadata_cache = true")
-        for name, _ in _core.schemas():
+        for name, columns in _core.schemas():
+            times = _times({column for column, *_ in columns})
             if not self._has(name):
                 continue
             files = quoted(str(self.path / name / "*" / "*.parquet"))
             # The empty table brings the columns that an older store lacks, as NULL.
             connection.execute(
                 f"ALTER TABLE {name} RENAME TO no_{name};"
-                f"CREATE VIEW {name} AS FROM read_parquet({files}, hive_partitioning = true,"
-                f" union_by_name = true) UNION ALL BY NAME FROM no_{name}"
+                f"CREATE VIEW {name} AS SELECT *{times} FROM (FROM read_parquet({files},"
+                f" hive_partitioning = true, union_by_name = true)"
+                f" UNION ALL BY NAME FROM no_{name})"
             )
         connection.execute(f"SET allowed_directories = [{quoted(str(self.path.absolute()))}]")
         connection.execute("SET enable_external_access = false; SET lock_configuration = true")
@@ -97,6 +99,16 @@ class Store:
             if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
                 raise UsageError("a query is one SELECT statement: a store is only read here")
             return self.connect().sql(question)
+
+
+_TIMES = {"start_ns": "start_time", "end_ns": "end_time", "ts_ns": "time"}
+"""Columns of time in ns, and the timestamps (UTC) that the views of a store have beside them."""
+
+
+def _times(columns: set[str]) -> str:
+    """Write the timestamps in SQL."""
+    known = ((ns, name) for ns, name in _TIMES.items() if ns in columns)
+    return "".join(f", make_timestamp_ns({ns}) AS {name}" for ns, name in known)
 
 
 def questions() -> dict[str, str]:

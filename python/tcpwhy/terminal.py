@@ -8,17 +8,29 @@ from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 WIDTH = 100
-"""Columns of a view, unless the terminal has fewer."""
+"""Columns of a sentence in a file or a pipe."""
 
 MIN_WIDTH = 60
 
+MAX_WIDTH = 120
+"""Columns of a sentence: longer lines are hard to read, however wide the terminal is."""
+
 
 def width(stream: TextIO | None) -> int:
-    """Give the number of columns to use on a stream; None stands for a file."""
-    if stream is None or not stream.isatty():
-        return WIDTH
-    return max(MIN_WIDTH, min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns))
+    """Give the number of columns of a sentence on a stream; None stands for a file."""
+    columns = room(stream)
+    return WIDTH if columns is None else min(MAX_WIDTH, columns)
 
+
+def room(stream: TextIO | None) -> int | None:
+    """Give the number of columns of a table: those of a terminal, elsewhere as many as it needs."""
+    if stream is None or not stream.isatty():
+        return None
+    return max(MIN_WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
+
+
+UNLIMITED = 2**31
+"""Columns of a table that nothing cuts."""
 
 MIN_TEXT = 12
 """Columns to which a text is cut before other columns of a grid are left out."""
@@ -85,8 +97,10 @@ def shown(value: object) -> str:
     return str(value).replace("\n", " ")
 
 
-def fits(names: Sequence[str], rows: Sequence[Sequence[object]], limit: int) -> bool:
+def fits(names: Sequence[str], rows: Sequence[Sequence[object]], limit: int | None) -> bool:
     """Whether a grid shows every column and every text whole."""
+    if limit is None:
+        return True
     columns = zip(names, *([shown(value) for value in row] for row in rows), strict=True)
     return sum(max(map(len, column)) + 2 for column in columns) - 2 <= limit
 
@@ -102,11 +116,15 @@ def records(names: Sequence[str], rows: Sequence[Sequence[object]], limit: int) 
                 yield from paragraph(f"{name.ljust(widest)}  ", shown(value), limit)
 
 
-def grid(names: Sequence[str], rows: Sequence[Sequence[object]], limit: int) -> Iterator[str]:
+def grid(
+    names: Sequence[str], rows: Sequence[Sequence[object]], limit: int | None
+) -> Iterator[str]:
     """Align rows under their names: numbers to the right, text to the left and cut to fit.
 
-    Columns that do not fit into `limit` are left out from the right; a last line names them.
+    Columns that do not fit into `limit` are left out from the right; a last line names them. None
+    cuts nothing.
     """
+    limit = UNLIMITED if limit is None else limit
     cells = [[shown(value) for value in row] for row in rows]
     natural = [max(map(len, column)) for column in zip(names, *cells, strict=True)]
     is_text = [any(isinstance(row[column], str) for row in rows) for column in range(len(names))]

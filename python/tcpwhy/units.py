@@ -29,13 +29,24 @@ def nanoseconds(duration: Duration) -> int:
 
 _PREFIXES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
+_OTHERS = {"K": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
+"""Prefixes as iperf3 has them."""
+
 _QUANTITIES: dict[str, dict[str, float]] = {
     "ns": {unit: float(scale) for unit, scale in _NANOSECONDS.items()},
     "bytes": {f"{p}B": scale for p, scale in (_PREFIXES | _BINARY | {"K": 1e3}).items()},
-    "bps": {f"{p}{unit}": s for p, s in _PREFIXES.items() for unit in ("bit/s", "bit", "bps")},
+    "bps": {
+        f"{p}{unit}": scale
+        for p, scale in (_PREFIXES | _BINARY | {"K": 1e3}).items()
+        for unit in ("bit/s", "bit", "bps")
+    },
     "": {"%": 0.01},
 }
 """Units as people write them, by the unit that they are converted to: an end of a name."""
+
+
+_EXAMPLES = {"bytes": ": 65536, 64K, 64Ki, 64KiB", "bps": ": 10M, 10Mbit/s, 2.5G"}
+"""How numbers may be written, where the units are too many to list."""
 
 
 def quantity(text: str, unit: str) -> float:
@@ -45,7 +56,9 @@ def quantity(text: str, unit: str) -> float:
     prefix alone, as options of other commands have it (64Ki, 10M), too.
     """
     units = _QUANTITIES.get(unit, {})
-    bare = {"bytes": _PREFIXES | _BINARY, "bps": _PREFIXES}.get(unit, {"": 1.0})
+    bare = {"bytes": _PREFIXES | _BINARY | _OTHERS, "bps": _PREFIXES | _BINARY | _OTHERS}.get(
+        unit, {"": 1.0}
+    )
     match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?|inf)\s*(\S*)\s*", text)
     scale = (units | ({} if unit == "ns" else bare)).get(match[2]) if match else None
     if match and unit == "ns" and not match[2] and float(match[1]) == 0:
@@ -53,6 +66,7 @@ def quantity(text: str, unit: str) -> float:
     if match is None or scale is None:
         known = f" and one of {', '.join(units)}" if units else ""
         known = ", 0 or more, or one with %" if list(units) == ["%"] else known
+        known = _EXAMPLES.get(unit, known)
         raise UsageError(f"{text!r} is not understood: write a number{known}")
     return float(match[1]) * scale
 

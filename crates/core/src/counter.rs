@@ -56,6 +56,8 @@ counters! {
         UndecodableNesting = "undecodable_nesting",
         /// Frames seen twice: from a mirror port, or from captures of several places read as one.
         DuplicateFrames = "duplicate_frames",
+        /// Rows beyond those that are put in order of time: they come as connections end.
+        RowsUnordered = "rows_unordered",
         /// Frames whose time was before that of the frame before them.
         TimeRegressions = "time_regressions",
         /// Flows seen.

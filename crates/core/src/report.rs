@@ -44,8 +44,7 @@ pub fn flow_row(
         Some(scale) => (Some(scale), Some("handshake")),
         None => (half.window.inferred_scale(), half.window.inferred_scale().map(|_| "inferred")),
     };
-    let least_rtt = [half.rtt.min, flow.handshake_rtt()].into_iter().flatten().min();
-    if least_rtt == Some(Nanos(0)) {
+    if least_rtt(flow, side) == Some(Nanos(0)) {
         verdict.null_reason.get_or_insert(Text::Borrowed(UNRESOLVED));
     }
     let facts = FlowFacts {
@@ -55,6 +54,7 @@ pub fn flow_row(
         start_ns: flow.start,
         end_ns: flow.end,
         conn_state: flow.handshake.conn_state(),
+        initial_seq: flow.handshake.offer(side).map(|offer| offer.iss.0),
         handshake_seen: flow.handshake.complete(),
         packets: totals.packets,
         data_packets: totals.data_packets,
@@ -78,12 +78,6 @@ pub fn flow_row(
         window_scale,
         window_scale_source,
         position: flow.position(side),
-        handshake_rtt_ns: flow.handshake_rtt().and_then(Nanos::resolved),
-        // In a short exchange every other sample holds the time in which a side thought.
-        rtt_min_ns: least_rtt.and_then(Nanos::resolved),
-        rtt_mean_ns: half.rtt.mean().or(flow.handshake_rtt()).and_then(Nanos::resolved),
-        rtt_max_ns: half.rtt.max.and_then(Nanos::resolved),
-        rtt_samples: half.rtt.samples,
         flight_size_max: totals.flight_max,
         rwnd_max: totals.rwnd_max,
         throughput_bps: rate(totals.payload_bytes),
@@ -95,8 +89,39 @@ pub fn flow_row(
         capacity_upper_bps: capacity.and_then(|capacity| capacity.upper_bps),
         offload_seen: half.mss.super_packets,
         missed_bytes: totals.missed_bytes,
+        ..delays(flow, side)
     };
     (ends, (facts, verdict))
+}
+
+/// The columns of round-trip times. `source` and `stream` stay NULL: they are known where rows are
+/// put in order.
+fn delays(flow: &Flow, side: usize) -> FlowFacts {
+    let rtt = &flow.halves[side].rtt;
+    let percentile = |share| {
+        let (min, max) = rtt.min.zip(rtt.max)?;
+        let found = flow.halves[side].totals.rtts.quantile(share)?;
+        // A step of the sketch may reach beyond the samples in it.
+        found.clamp(min, max).resolved()
+    };
+    FlowFacts {
+        handshake_rtt_ns: flow.handshake_rtt().and_then(Nanos::resolved),
+        // In a short exchange every other sample holds the time in which a side thought.
+        rtt_min_ns: least_rtt(flow, side).and_then(Nanos::resolved),
+        rtt_mean_ns: rtt.mean().or(flow.handshake_rtt()).and_then(Nanos::resolved),
+        rtt_max_ns: rtt.max.and_then(Nanos::resolved),
+        rtt_p10_ns: percentile(0.1),
+        rtt_p50_ns: percentile(0.5),
+        rtt_p90_ns: percentile(0.9),
+        rtt_p99_ns: percentile(0.99),
+        rtt_samples: rtt.samples,
+        ..FlowFacts::default()
+    }
+}
+
+/// The smallest round-trip time of a half, that of the handshake included.
+fn least_rtt(flow: &Flow, side: usize) -> Option<Nanos> {
+    [flow.halves[side].rtt.min, flow.handshake_rtt()].into_iter().flatten().min()
 }
 
 /// What is said of a flow with a round trip shorter than a tick.

@@ -11,6 +11,7 @@ use tcpwhy_core::wire::capture::Record;
 use crate::error::Error;
 use crate::input::{Input, STDIN};
 use crate::progress::Shared;
+use crate::sources::Sources;
 
 /// Calls `each` with every frame of these inputs in the order of time, without any analysis. Gives
 /// what the files say about themselves, and an error for every input that could not be read to its
@@ -33,6 +34,12 @@ pub(crate) struct Inputs {
     /// Inputs that have frames left, by the time of their next frame.
     queue: Vec<Queued>,
     shared: Arc<Shared>,
+    /// Which input showed which frame.
+    pub sources: Arc<Sources>,
+    /// The number of the frame that is read next.
+    pub next_frame: u64,
+    /// The input that was read last, by its rank.
+    last_read: Option<usize>,
     /// What went wrong with inputs, in the order in which it was found.
     pub errors: Vec<Error>,
     /// What the files say about themselves.
@@ -61,8 +68,15 @@ impl Inputs {
     /// The same for inputs whose clocks are ahead by so much, each in its place; 0 beyond the last.
     pub fn open_ahead(paths: &[PathBuf], ahead: &[Nanos], shared: Arc<Shared>) -> Inputs {
         let clocks = ahead.iter().copied().chain(std::iter::repeat(Nanos(0)));
-        let mut inputs =
-            Inputs { queue: Vec::new(), shared, errors: Vec::new(), counters: Counters::default() };
+        let mut inputs = Inputs {
+            queue: Vec::new(),
+            shared,
+            sources: Arc::default(),
+            next_frame: 1,
+            last_read: None,
+            errors: Vec::new(),
+            counters: Counters::default(),
+        };
         if let [pipe] = paths
             && !is_file(pipe)
         {
@@ -89,6 +103,11 @@ impl Inputs {
         inputs
     }
 
+    /// Whether all of them are files, which have an end.
+    pub fn are_files(&self) -> bool {
+        self.queue.iter().all(|queued| is_file(&queued.path))
+    }
+
     /// Link types of the first frames.
     pub fn linktypes(&self) -> impl Iterator<Item = u16> + '_ {
         self.queue.iter().filter_map(|queued| queued.linktype)
@@ -107,6 +126,9 @@ impl Inputs {
             Some((due, rank)) if queued.rank < rank => due,
             Some((due, _)) => Nanos(due.0.saturating_sub(1)),
         };
+        if self.last_read.replace(queued.rank) != Some(queued.rank) {
+            self.sources.change(self.next_frame, &queued.path.to_string_lossy());
+        }
         match queued.read(limit, &self.shared, each) {
             Ok(true) => {}
             Ok(false) => self.close(first),

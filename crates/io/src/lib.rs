@@ -13,6 +13,7 @@ mod intake;
 pub mod option;
 mod progress;
 pub mod simulate;
+mod sources;
 pub mod stream;
 pub mod study;
 mod sys;

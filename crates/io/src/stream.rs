@@ -2,6 +2,7 @@
 
 mod inline;
 mod live;
+mod ordered;
 mod paced;
 mod parallel;
 
@@ -25,6 +26,7 @@ use crate::filter::Filter;
 use crate::input::STDIN;
 use crate::intake::Intake;
 use crate::progress::{Progress, Shared, Standing};
+use crate::sources::Sources;
 
 /// What to read.
 #[derive(Clone, Debug, Default)]
@@ -73,6 +75,7 @@ pub type Item = Result<(Table, RecordBatch), Error>;
 /// one error for every input that could not be read to its end, then the counters.
 pub struct Stream {
     run: Run,
+    ordered: ordered::Ordered,
     shared: Arc<Shared>,
 }
 
@@ -97,6 +100,12 @@ pub fn analyze(source: Source, options: Options) -> Result<Stream, Error> {
     let options = Options { hash_seed: secret(), ..options };
     let shared = Arc::new(Shared::new(total_bytes(&source.inputs)));
     let inputs = Inputs::open_ahead(&source.inputs, &source.ahead, shared.clone());
+    let ends = inputs.are_files() && source.pace.is_none();
+    let sources = inputs.sources.clone();
+    let ordered = match ends {
+        true => ordered::Ordered::holding(sources, &options, source.filter.is_some()),
+        false => ordered::Ordered::passing(sources),
+    };
     let filter = source.filter.map(|expression| Filter::new(expression, inputs.linktypes()));
     let intake = Intake::new(filter.transpose()?);
     let mut reader = Reader::new(inputs, intake, shared.clone());
@@ -107,7 +116,7 @@ pub fn analyze(source: Source, options: Options) -> Result<Stream, Error> {
         1 => Run::Inline(Box::new(inline::Inline::new(reader, options))),
         workers => Run::Parallel(parallel::Parallel::spawn(reader, options, workers)),
     };
-    Ok(Stream { run, shared })
+    Ok(Stream { run, ordered, shared })
 }
 
 /// Starts to analyse live links. The stream ends when it is stopped, or when no interface is left;
@@ -123,7 +132,12 @@ pub fn monitor(capture: &Capture, options: &Options) -> Result<Stream, Error> {
     let (members, filter) = capture::open(capture, workers)?;
     let intakes = members.iter().map(|_| Intake::new(filter.clone())).collect();
     let run = Run::Live(live::Live::spawn(members, intakes, options, &shared));
-    Ok(Stream { run, shared })
+    let sources = match capture.interfaces.as_slice() {
+        [only] => Sources::only(only),
+        // Workers have rings on all of them.
+        _ => Sources::default(),
+    };
+    Ok(Stream { run, ordered: ordered::Ordered::passing(Arc::new(sources)), shared })
 }
 
 impl Stream {
@@ -164,11 +178,12 @@ impl Iterator for Stream {
     type Item = Item;
 
     fn next(&mut self) -> Option<Item> {
-        match &mut self.run {
+        let run = &mut self.run;
+        self.ordered.next(|| match run {
             Run::Inline(inline) => inline.next(),
             Run::Parallel(parallel) => parallel.next(),
             Run::Live(live) => live.next(),
-        }
+        })
     }
 }
 
@@ -203,6 +218,7 @@ impl Reader {
         }
         let Reader { inputs, intake, shared, failed, batch, pace, part } = self;
         let mut filled = 0;
+        inputs.next_frame = intake.frames().0 + 1;
         let more = inputs.read(|record| {
             if let Some(pace) = pace {
                 while !shared.stopped() && pace.ahead(record.ts) > SLACK {

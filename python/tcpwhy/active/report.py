@@ -1,6 +1,7 @@
 """From an outcome to rows and answers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tcpwhy.active.advice import Advice, advise
@@ -9,6 +10,7 @@ from tcpwhy.active.limit import limit_of
 from tcpwhy.active.rows import Row, rows_of
 from tcpwhy.active.session import window_max_of
 from tcpwhy.active.stream import Stream
+from tcpwhy.units import as_rate
 
 
 def rows(outcome: Outcome, stream: Stream) -> list[Row]:
@@ -45,11 +47,37 @@ def advice(outcome: Outcome, stream: Stream) -> Advice:
         return Advice("-", None, None, 0.0, text)
     window_max = window_max_of(outcome.peer) if stream.sends else None
     limits = [row.limit for row in rows(outcome, stream) if row.limit]
-    return advise(
+    bitrate_bps = outcome.parameters.bitrate_bps
+    found = advise(
         limits or [limit_of(samples)],
         samples,
-        bitrate_bps=outcome.parameters.bitrate_bps,
+        bitrate_bps=bitrate_bps,
         window_max_bytes=window_max,
+    )
+    return reached(found, samples, bitrate_bps) if bitrate_bps else found
+
+
+REACHED = 0.95
+"""Of the rate that was asked for: what a test of few seconds shows of one that is kept."""
+
+
+def reached(found: Advice, samples: Sequence[dict[str, Any]], bitrate_bps: float) -> Advice:
+    """Say that the rate which was asked for was the limit, where the program kept it."""
+    first, last = samples[0], samples[-1]
+    seconds = max(last["at_s"] - first["at_s"], 1e-9)
+    rate_bps = (last["bytes_acked"] - first["bytes_acked"]) * 8 / seconds
+    if found.limitation != "application" or rate_bps < REACHED * bitrate_bps:
+        return found
+    return replace(
+        found,
+        word="application/paced",
+        cause="application/paced",
+        shares={"application/paced": 1.0},
+        evidence=f"{as_rate(bitrate_bps)} asked for (--bitrate), {as_rate(rate_bps)} reached",
+        remedy="none is needed: a test without --bitrate shows what the path can carry",
+        headroom_bps=None,
+        next_limitation=None,
+        gain_unknown="the test itself was the limit",
     )
 
 

@@ -69,7 +69,7 @@ def line(row: Row, chosen: Sequence[Column], *, streams: bool) -> str:
     """Show a row."""
     cells = _cells(row)
     text = " ".join(shorten(cells[c.show], c.width).rjust(c.width) for c in chosen)
-    limit = row.limit.word if row.limit else "(the sender knows)"
+    limit = row.limit.word if row.limit else "known to the sender only"
     return f"{f'{row.stream:3} ' if streams else ''}{text} {limit}"
 
 

@@ -3,11 +3,14 @@
 Modules are imported when they are asked for, and import what is heavy when they run.
 """
 
+import difflib
 import importlib
 import os
 import pkgutil
+import shutil
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -31,11 +34,49 @@ class Commands(click.Group):
         return sorted(name for name in names if not name.startswith("_"))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import one command."""
+        """Import one command, with its section and its examples."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        command: click.Command = importlib.import_module(f"{__name__}.{cmd_name}").command
+        module = importlib.import_module(f"{__name__}.{cmd_name}")
+        command: click.Command = module.command
+        vars(command).update(section=module.SECTION, examples=module.EXAMPLES)
         return command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Understand what people type who know other commands: a file alone, -r FILE, help."""
+        first, *rest = args or [""]
+        if first == "help":
+            args = [*rest, "--help"]
+        elif first == "-r" or (first not in self.list_commands(ctx) and _is_input(first)):
+            args = ["analyze", *args]
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command; of a misspelt name say what may be meant."""
+        name = args[0]
+        known = self.list_commands(ctx)
+        if name not in known and not name.startswith("-"):
+            alike = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+            meant = f"did you mean {' or '.join(alike)}" if alike else "tcpwhy --help lists them"
+            what = "no file and no command" if "." in name or "/" in name else "no command"
+            raise click.UsageError(f"{what} {name!r}: {meant}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands by section."""
+        from tcpwhy.cli._help import SECTIONS
+
+        found = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        for section in SECTIONS:
+            rows = [
+                (name, command.get_short_help_str(limit=200))
+                for name, command in found.items()
+                if command is not None and vars(command)["section"] == section
+            ]
+            with formatter.section(section):
+                formatter.write_dl(rows)
 
     def invoke(self, ctx: click.Context) -> object:
         """Run a command."""
@@ -45,10 +86,23 @@ class Commands(click.Group):
             raise ReaderGoneError from error
 
 
-@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, message="%(prog)s %(version)s")
+def _is_input(name: str) -> bool:
+    return name == "-" or Path(name).is_file()
+
+
+def _columns() -> int:
+    """Give the width of help: that of the terminal."""
+    return min(shutil.get_terminal_size((100, 24)).columns, 120)
+
+
+@click.command(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": _columns()},
+    epilog="Start with: tcpwhy CAPTURE.  tcpwhy COMMAND --help has examples.",
+)
+@click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")
 def tcpwhy() -> None:
-    """Say for every TCP connection what keeps it from going faster, and how sure that is.
+    """Find out what limits every TCP connection, how sure that is, and how to fix it.
 
     Standard output is data, standard error is progress and log. Exit codes: 0 ok, 1 output that
     cannot be written, 2 usage, 3 input unreadable or damaged (rows found so far are written),

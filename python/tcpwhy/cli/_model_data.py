@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tcpwhy._core import InputError
-from tcpwhy.terminal import grid, paragraph, width
+from tcpwhy.terminal import grid, paragraph, room, width
 from tcpwhy.units import as_quantity
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _print(titles: Sequence[str], rows: Sequence[Sequence[object]], nothing: str
     if not rows:
         click.echo(nothing)
         return
-    for line in grid(titles, rows, width(sys.stdout)):
+    for line in grid(titles, rows, room(sys.stdout)):
         click.echo(line)
 
 

@@ -1,13 +1,15 @@
 """Options that several commands share, and their types."""
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
 from tcpwhy._core import UsageError
 from tcpwhy.options import Option, options_of
+from tcpwhy.overview import Choice
 from tcpwhy.sinks import formats
 from tcpwhy.units import nanoseconds, quantity
 
@@ -108,6 +110,27 @@ def _click_option(option: Option, changes: dict[str, Any]) -> Callable[[Command]
     return click.option(word, option.name, cls=Grouped, group=option.group, **arguments)
 
 
+def view(function: Command) -> Command:
+    """Add what chooses the contents of the overview; the function is given a `choice`."""
+
+    @functools.wraps(function)
+    def chosen(*arguments: Any, **named: Any) -> Any:
+        choice = Choice(
+            top=named.pop("top") or Choice().top,
+            sort=named.pop("sort"),
+            where=named.pop("where"),
+            verbose=named.pop("verbose"),
+            everything=named.pop("everything"),
+        )
+        if choice != Choice() and named["format"] not in (None, "table"):
+            raise UsageError("--top, --sort, --where, -v and --all choose what the overview shows")
+        return function(*arguments, choice=choice, **named)
+
+    for option in reversed(_VIEW):
+        chosen = option(chosen)
+    return cast(Command, chosen)
+
+
 class Grouped(click.Option):
     """An option that help lists under a title."""
 
@@ -127,3 +150,48 @@ _TYPES: dict[str, Callable[[Option], Any]] = {
     "choice": lambda option: click.Choice(option.choices),
 }
 """Types of click by the kinds of the core."""
+
+_OVERVIEW = "What the overview shows"
+_VIEW = (
+    click.option(
+        "--top",
+        cls=Grouped,
+        group=_OVERVIEW,
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Directions to show.  [default: 20]",
+    ),
+    click.option(
+        "--sort",
+        cls=Grouped,
+        group=_OVERVIEW,
+        metavar="COLUMN",
+        help="Order by a column of flows, the largest first; +COLUMN is the smallest first."
+        "  [default: by what could be gained]",
+    ),
+    click.option(
+        "--where",
+        cls=Grouped,
+        group=_OVERVIEW,
+        metavar="EXPR",
+        help="Only directions for which this holds, an expression of DuckDB over the columns of"
+        ' flows: "rtt_min_ns > 50e6 AND dst_port = 443".',
+    ),
+    click.option(
+        "-a",
+        "--all",
+        "everything",
+        cls=Grouped,
+        group=_OVERVIEW,
+        is_flag=True,
+        help="Small directions that the application limits as well.",
+    ),
+    click.option(
+        "-v",
+        "--verbose",
+        cls=Grouped,
+        group=_OVERVIEW,
+        is_flag=True,
+        help="Evidence and remedy of each direction, and every counter.",
+    ),
+)

@@ -13,16 +13,39 @@ from tcpwhy._core import UsageError
 from tcpwhy.analysis import TABLES, Result, analyze
 from tcpwhy.annotate import Copy
 from tcpwhy.cli import INTERRUPTED, _view
-from tcpwhy.cli._options import FORMAT, OUTPUT, options
+from tcpwhy.cli._help import Described
+from tcpwhy.cli._options import FORMAT, OUTPUT, options, view
 from tcpwhy.cli._progress import progress_of
 from tcpwhy.cli._status import losses
 from tcpwhy.cli._stopping import stopping
 from tcpwhy.delivery import Delivery
+from tcpwhy.overview import Choice
 from tcpwhy.sinks import Run, open_sink, pour, tables_of
 
+SECTION = "Captures"
+EXAMPLES = (
+    "# what limits each connection of a capture",
+    "tcpwhy analyze slow.pcap",
+    "# one connection, interval by interval, as JSON",
+    "tcpwhy analyze slow.pcap --flow 0 --table intervals --format jsonl",
+    "# the largest first, of one server alone",
+    "tcpwhy analyze slow.pcap --sort unique_bytes --where 'src_port = 5001' -v",
+    "# several captures into a store for tcpwhy query",
+    "tcpwhy analyze *.pcap -o store/",
+)
 
-@click.command("analyze")
-@click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...")
+
+@click.command("analyze", cls=Described)
+@click.argument("captures", nargs=-1, metavar="CAPTURE...", type=click.Path(allow_dash=True))
+@click.option(
+    "-r",
+    "--read",
+    "also",
+    multiple=True,
+    type=click.Path(allow_dash=True),
+    metavar="CAPTURE",
+    help="The same as CAPTURE, as tcpdump and tshark have it.",
+)
 @click.option(
     "--table",
     "tables",
@@ -32,6 +55,7 @@ from tcpwhy.sinks import Run, open_sink, pour, tables_of
 )
 @FORMAT
 @OUTPUT
+@view
 @options("analyze")
 @click.option(
     "--annotate",
@@ -62,9 +86,11 @@ from tcpwhy.sinks import Run, open_sink, pour, tables_of
 @_view.OPTION
 def command(
     captures: tuple[str, ...],
+    also: tuple[str, ...],
     tables: tuple[str, ...],
     format: str | None,
     outputs: tuple[str, ...],
+    choice: Choice,
     annotate: str | None,
     tui: bool,
     each: bool,
@@ -80,6 +106,9 @@ def command(
     place, so that a flow may span them. With --each they may also be patterns, @LIST (a file with
     a name on each line) and URLs.
     """
+    captures = (*captures, *also)
+    if not captures:
+        raise click.UsageError("no capture given: name pcap or pcapng files, or - for a pipe")
     if annotate and (each or tui):
         raise UsageError("--annotate goes neither with --each nor with --tui")
     if each:
@@ -100,7 +129,7 @@ def command(
 
     with ExitStack() as stack:
         interrupted = stack.enter_context(stopping(stop))
-        run = Run(say=_say)
+        run = Run(say=_say, choice=choice)
         sinks = [open_sink(to, format=format, tables=tables or None, run=run) for to in targets]
         if annotate and targets:
             sinks.append(Copy(captures, annotate, _say))

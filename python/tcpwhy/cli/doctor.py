@@ -11,6 +11,7 @@ from typing import NamedTuple
 import click
 
 from tcpwhy._core import __version__
+from tcpwhy.cli._help import Described
 from tcpwhy.terminal import Style, paragraph, shorten, width
 
 
@@ -23,7 +24,14 @@ class Finding(NamedTuple):
     """What to do about it; empty when all is well."""
 
 
-@click.command("doctor")
+SECTION = "Hosts and tests"
+EXAMPLES = (
+    "# what this machine can do",
+    "tcpwhy doctor",
+)
+
+
+@click.command("doctor", cls=Described)
 @click.argument("interfaces", nargs=-1, metavar="[IFACE]...")
 @click.option("--format", type=click.Choice(["table", "jsonl"]), default="table", show_default=True)
 def command(interfaces: tuple[str, ...], format: str) -> None:

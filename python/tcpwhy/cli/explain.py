@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from tcpwhy._core import UsageError
+from tcpwhy.cli._help import Described
 from tcpwhy.cli._options import DURATION
 from tcpwhy.cli._progress import progress_of
 from tcpwhy.explain.connection import Connection, explain_connection
@@ -17,16 +18,25 @@ from tcpwhy.explain.text import told as told_of_connection
 from tcpwhy.explain.trace import Segment
 from tcpwhy.overview import endpoint
 from tcpwhy.sinks import output
-from tcpwhy.terminal import Style, grid, paragraph, width
+from tcpwhy.terminal import Style, grid, paragraph, room, width
 from tcpwhy.units import as_duration
 
+SECTION = "Captures"
+EXAMPLES = (
+    "# the connection with the number 0 in the overview",
+    "tcpwhy explain slow.pcap --flow 0",
+    "# why a packet counts as what it does",
+    "tcpwhy explain slow.pcap --frame 42",
+)
 
-@click.command("explain")
-@click.argument("source", metavar="CAPTURE|STORE")
+
+@click.command("explain", cls=Described)
+@click.argument("source", metavar="CAPTURE|STORE", type=click.Path(allow_dash=True))
 @click.option(
     "--flow",
-    metavar="ID|COMMUNITY_ID",
-    help="Which connection. The one that moved most bytes unless given.",
+    metavar="FLOW",
+    help="Which connection: its number #, HOST:PORT, a pair HOST:PORT-HOST:PORT, a flow_id or a"
+    " Community ID. The one that moved most bytes unless given.",
 )
 @click.option(
     "--frame",
@@ -60,7 +70,7 @@ def command(
     format: str | None,
     target: str,
 ) -> int:
-    """Give the reasons.
+    """Explain the verdict for one connection, or the class of one packet.
 
     For a connection, the one that moved most bytes unless chosen: what was transferred and how
     fast, what limited it and how sure that is, when, the numbers behind it, what speaks against it,
@@ -104,7 +114,7 @@ FILE_COLUMNS = 100
 
 def _write(target: str, record: dict[str, object], lines: Iterator[str], format: str) -> None:
     if format == "jsonl":
-        lines = iter([json.dumps(record, ensure_ascii=False)])
+        lines = iter([json.dumps(_with_texts(record), ensure_ascii=False)])
     if target == "-":
         for line in lines:
             click.echo(line)
@@ -122,6 +132,16 @@ def _page(target: str, connection: Connection) -> None:
         out.write(made.encode())
 
 
+def _with_texts(value: object) -> object:
+    """Make texts of all flow_ids: 64 bits do not survive in every reader of JSON."""
+    if isinstance(value, dict):
+        return {
+            name: str(each) if name == "flow_id" else _with_texts(each)
+            for name, each in value.items()
+        }
+    return [_with_texts(each) for each in value] if isinstance(value, list) else value
+
+
 def told(explanation: Explanation, limit: int, style: Style) -> Iterator[str]:
     """Give the lines of the explanation of a frame."""
     flow, segment = explanation.flow, explanation.segment
@@ -136,7 +156,7 @@ def told(explanation: Explanation, limit: int, style: Style) -> Iterator[str]:
             yield from paragraph(f"{title.ljust(10)} ", " ".join(sentences), limit)
     yield ""
     names = ["frame", "ms", "", "flags", "from", "to", "ack", "window", "kind", "SACK"]
-    yield from grid(names, [_cells(row, segment) for row in explanation.frames], limit)
+    yield from grid(names, [_cells(row, segment) for row in explanation.frames], room(sys.stdout))
     yield ""
     yield from paragraph("Show them  ", explanation.filter, limit)
 

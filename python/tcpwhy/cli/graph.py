@@ -7,13 +7,24 @@ from typing import Any
 import click
 
 from tcpwhy._core import UsageError
+from tcpwhy.cli._help import Described
 from tcpwhy.cli._options import DURATION
 from tcpwhy.cli._progress import progress_of
 from tcpwhy.units import nanoseconds
 
+SECTION = "Captures"
+EXAMPLES = (
+    "# a page to zoom in",
+    "tcpwhy graph slow.pcap --flow 0 -o graph.html",
+    "# a picture",
+    "tcpwhy graph slow.pcap -o graph.svg",
+)
 
-@click.command("graph")
-@click.argument("source", metavar="CAPTURE|STORE|SCENARIO|SAMPLES|IFACE")
+
+@click.command("graph", cls=Described)
+@click.argument(
+    "source", metavar="CAPTURE|STORE|SCENARIO|SAMPLES|IFACE", type=click.Path(allow_dash=True)
+)
 @click.option(
     "--live",
     type=DURATION,
@@ -28,8 +39,9 @@ from tcpwhy.units import nanoseconds
     "--flow",
     "flows",
     multiple=True,
-    metavar="ID|COMMUNITY_ID",
-    help="Which flow; twice to compare two. The one that moved most bytes unless given.",
+    metavar="FLOW",
+    help="Which connection: its number #, HOST:PORT, a pair HOST:PORT-HOST:PORT, a flow_id or a"
+    " Community ID; twice to compare two. The one that moved most bytes unless given.",
 )
 @click.option(
     "--direction",

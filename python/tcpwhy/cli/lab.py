@@ -10,7 +10,8 @@ import click
 
 from tcpwhy._core import TcpwhyError
 from tcpwhy.cli import INTERRUPTED
-from tcpwhy.terminal import Style, grid, width
+from tcpwhy.cli._help import DescribedGroup
+from tcpwhy.terminal import Style, grid, room
 
 if TYPE_CHECKING:
     from tcpwhy.lab.check import Scores
@@ -21,8 +22,16 @@ if TYPE_CHECKING:
 FOLDER = Path("lab-runs")
 ATTEMPTS = 3
 
+SECTION = "Models and simulations"
+EXAMPLES = (
+    "# what there is",
+    "tcpwhy lab list",
+    "# one of them on this machine's TCP",
+    "sudo tcpwhy lab run receiver_window",
+)
 
-@click.group("lab")
+
+@click.group("lab", cls=DescribedGroup)
 def command() -> None:
     """Run scenarios on the kernel's TCP, and check the analysis against what is true.
 
@@ -46,7 +55,7 @@ def list_(format: str) -> None:
             row = {"name": name, "duration_s": duration_s, "title": title}
             click.echo(json.dumps({**row, "obstacles": obstacles}, ensure_ascii=False))
         return
-    for line in grid(("scenario", "s", "what it shows", "simulator only"), rows, width(sys.stdout)):
+    for line in grid(("scenario", "s", "what it shows", "simulator only"), rows, room(sys.stdout)):
         click.echo(line)
 
 
@@ -264,7 +273,7 @@ def _summary(total: "Scores", numbers: "Sequence[Comparison]", format: str) -> N
         for key, score in sorted(total.items())
     ]
     click.echo("\nRight answers; limitation_siekkinen is the paper's tree, to compare with:")
-    for line in grid(names, scores, width(sys.stdout)):
+    for line in grid(names, scores, room(sys.stdout)):
         click.echo(line)
     heads = ("capture", "number", "within", "of", "unsaid", "median error", "largest")
     rows = [
@@ -275,7 +284,7 @@ def _summary(total: "Scores", numbers: "Sequence[Comparison]", format: str) -> N
         for s in summaries
     ]
     click.echo("\nNumbers within their tolerance of what kernel and links say:")
-    for line in grid(heads, rows, width(sys.stdout)):
+    for line in grid(heads, rows, room(sys.stdout)):
         click.echo(line)
 
 

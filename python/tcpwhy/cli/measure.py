@@ -11,6 +11,7 @@ import click
 from tcpwhy._core import InputError, UsageError
 from tcpwhy.active.number import prefixed
 from tcpwhy.cli import INTERRUPTED
+from tcpwhy.cli._help import Described
 from tcpwhy.cli._options import DURATION
 from tcpwhy.terminal import Style, width
 from tcpwhy.units import nanoseconds
@@ -21,32 +22,46 @@ if TYPE_CHECKING:
 
 
 class QuantityType(click.ParamType[int]):
-    """A number with a prefix: 10M, 64Ki."""
+    """A number with a unit or a prefix: 10M, 64Ki, 64KiB, 10Mbit/s."""
 
-    name = "number"
+    def __init__(self, unit: str) -> None:
+        """Take numbers of bytes or of bps."""
+        self._unit = unit
+        self.name = "size" if unit == "bytes" else "rate"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Read the number."""
         try:
-            return prefixed(value)
+            return prefixed(value, self._unit)
         except UsageError as error:
             self.fail(str(error), param, ctx)
 
 
-QUANTITY = QuantityType()
+BYTES = QuantityType("bytes")
+RATE = QuantityType("bps")
+
+SECTION = "Hosts and tests"
+EXAMPLES = (
+    "# the other end",
+    "tcpwhy measure --server",
+    "# ten seconds to it, with what limits each of them",
+    "tcpwhy measure server.example",
+    "# from it, as JSON",
+    "tcpwhy measure server.example --reverse --json",
+)
 
 
-@click.command("measure")
+@click.command("measure", cls=Described)
 @click.argument("host", required=False, metavar="HOST[:PORT]")
 @click.option("-s", "--server", is_flag=True, help="Wait for tests, ours or iperf3's.")
 @click.option("-p", "--port", type=click.IntRange(0, 65535), help="Port.  [default: 5201]")
-@click.option("--bind", metavar="ADDRESS", help="With --server: the address to listen on.")
-@click.option("--one-off", is_flag=True, help="With --server: end after one test.")
+@click.option("-B", "--bind", metavar="ADDRESS", help="With --server: the address to listen on.")
+@click.option("-1", "--one-off", is_flag=True, help="With --server: end after one test.")
 @click.option(
     "-t", "--time", "duration", type=DURATION, default="10s", show_default=True, help="How long."
 )
-@click.option("-n", "--bytes", type=QUANTITY, help="How many bytes, instead of how long.")
-@click.option("--omit", type=DURATION, help="Run so much longer, and leave it out.")
+@click.option("-n", "--bytes", type=BYTES, help="How many bytes, instead of how long.")
+@click.option("-O", "--omit", type=DURATION, help="Skip the first part, such as slow start.")
 @click.option(
     "-i",
     "--interval",
@@ -55,15 +70,18 @@ QUANTITY = QuantityType()
     show_default=True,
     help="Of one line, 200 ms at least.",
 )
-@click.option("-b", "--bitrate", type=QUANTITY, help="Write so many bit/s in each stream.")
-@click.option("--pace", type=QUANTITY, help="Have the kernel pace to so many bit/s.")
+@click.option("-b", "--bitrate", type=RATE, help="Write so many bit/s in each stream.")
+@click.option("--pace", type=RATE, help="Have the kernel pace to so many bit/s.")
 @click.option("-C", "--cc", "controller", metavar="NAME", help="Congestion controller.")
-@click.option("--sndbuf", type=QUANTITY, help="Send buffer in bytes; fixes it.")
-@click.option("--rcvbuf", type=QUANTITY, help="Receive buffer in bytes; fixes it.")
-@click.option("--window-clamp", type=QUANTITY, help="Largest window of the receiver in bytes.")
-@click.option("--read", "read_bps", type=QUANTITY, help="Have the receiver read so many bit/s.")
-@click.option("--mss", type=click.IntRange(88, 65535), help="Largest segment in bytes.")
-@click.option("--length", type=QUANTITY, help="Bytes of one write.  [default: 128Ki]")
+@click.option(
+    "-w", "--window", type=BYTES, help="Both buffers in bytes, as iperf3 has it; fixes them."
+)
+@click.option("--sndbuf", type=BYTES, help="Send buffer in bytes; fixes it.")
+@click.option("--rcvbuf", type=BYTES, help="Receive buffer in bytes; fixes it.")
+@click.option("--window-clamp", type=BYTES, help="Largest window of the receiver in bytes.")
+@click.option("--read", "read_bps", type=RATE, help="Have the receiver read so many bit/s.")
+@click.option("-M", "--mss", type=click.IntRange(88, 65535), help="Largest segment in bytes.")
+@click.option("-l", "--length", type=BYTES, help="Bytes of one write.  [default: 128Ki]")
 @click.option("-R", "--reverse", is_flag=True, help="The server sends.")
 @click.option("--bidir", is_flag=True, help="Both send.")
 @click.option(
@@ -76,13 +94,14 @@ QUANTITY = QuantityType()
     metavar="WHAT=LIST",
     help="One test for each: sndbuf=64Ki,1Mi, rcvbuf=…, pace=…, cc=reno,cubic,bbr.",
 )
-@click.option("--json", "as_json", is_flag=True, help="JSON lines, with the raw TCP_INFO.")
+@click.option("-J", "--json", "as_json", is_flag=True, help="JSON lines, with the raw TCP_INFO.")
 def command(host: str | None, server: bool, **options: Any) -> int:
     """Test a path, and say every second what limits the transfer.
 
     HOST runs `tcpwhy measure --server` or `iperf3 -s`. Rates count what was acknowledged; the
     limits are those that the kernel's own clocks, windows and losses show. Numbers may have
-    prefixes: 10M is 10^7, 64Ki is 65536. No privilege is needed.
+    units: 10M and 10Mbit/s are 10^7, 64K is 64,000 and 64Ki 65,536. No privilege is needed.
+    Options are called as those of iperf3.
     """
     if server and host:
         raise UsageError(f"--server waits for tests of others; --bind {host} listens there alone")
@@ -93,6 +112,9 @@ def command(host: str | None, server: bool, **options: Any) -> int:
     if server:
         return _serve(options)
     assert host is not None
+    if options["window"]:
+        options["sndbuf"] = options["sndbuf"] or options["window"]
+        options["rcvbuf"] = options["rcvbuf"] or options["window"]
     name, port = _where(host, options["port"])
     return _test(name, port, options)
 

@@ -10,14 +10,15 @@ import click
 
 from tcpwhy._core import UsageError
 from tcpwhy.cli import _model_data
+from tcpwhy.cli._help import DescribedGroup
 from tcpwhy.model import UNITS, Model, Parameter, explain, model, models, solve
-from tcpwhy.terminal import Style, grid, paragraph, width
+from tcpwhy.terminal import Style, grid, paragraph, room, width
 from tcpwhy.units import as_quantity, quantity
 
 FORMATS = ("table", "csv", "jsonl")
 
 
-class Models(click.Group):
+class Models(DescribedGroup):
     """Has a command for every model, with an option for every parameter, and those for data."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -39,6 +40,13 @@ class Models(click.Group):
             callback=lambda **options: _in_words_of_options(chosen, **options),
             help=_help(chosen),
         )
+
+
+SECTION = "Models and simulations"
+EXAMPLES = (
+    "# what loss allows",
+    "tcpwhy model mathis --mss 1460 --rtt 100ms --loss 0.1%",
+)
 
 
 @click.group("model", cls=Models, invoke_without_command=True)
@@ -210,7 +218,7 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
     if not any(row["note"] for row in rows):
         names.remove("note")
     cells = [[_cell(name, row.get(name)) for name in names] for row in rows]
-    for line in grid([_title(name) for name in names], cells, width(sys.stdout)):
+    for line in grid([_title(name) for name in names], cells, room(sys.stdout)):
         click.echo(line)
 
 

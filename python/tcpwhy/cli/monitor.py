@@ -4,12 +4,14 @@ import ctypes
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
 
 from tcpwhy import UsageError, ethtool
 from tcpwhy.cli import INTERRUPTED, _view
+from tcpwhy.cli._help import Described
 from tcpwhy.cli._options import DURATION, FORMAT, OUTPUT, SIZE, options
 from tcpwhy.cli._status import losses, status_line, warnings
 from tcpwhy.cli._stopping import stopping
@@ -27,8 +29,24 @@ FANOUT = (
 )
 
 
-@click.command("monitor")
-@click.argument("interfaces", nargs=-1, required=True, metavar="IFACE...")
+def _interfaces(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the names of interfaces."""
+    return sorted(path.name for path in Path("/sys/class/net").glob(f"{incomplete}*"))
+
+
+SECTION = "Live links"
+EXAMPLES = (
+    "# watch a link on the terminal",
+    "sudo tcpwhy monitor eth0 --tui",
+    "# into a store of at most 20 GB",
+    "sudo tcpwhy monitor eth0 -o store/ --keep-size 20GB",
+)
+
+
+@click.command("monitor", cls=Described)
+@click.argument(
+    "interfaces", nargs=-1, required=True, metavar="IFACE...", shell_complete=_interfaces
+)
 @click.option(
     "--table",
     "tables",

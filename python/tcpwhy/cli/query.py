@@ -7,18 +7,35 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tcpwhy.cli._help import Described
 from tcpwhy.files import COPY_OPTIONS, write_answer
 from tcpwhy.sinks import format_of, output
 from tcpwhy.store import Store, explained, questions
-from tcpwhy.terminal import fits, grid, records, width
+from tcpwhy.terminal import fits, grid, records, room, width
 
 if TYPE_CHECKING:
     import duckdb
 
 
-@click.command("query")
-@click.argument("store")
-@click.argument("question", required=False, metavar="[NAME|SQL]")
+def _stored(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the names of stored questions."""
+    return [name for name in questions() if name.startswith(incomplete)]
+
+
+SECTION = "Stores"
+EXAMPLES = (
+    "# the stored questions",
+    "tcpwhy query store/",
+    "# one of them",
+    "tcpwhy query store/ worst_flows",
+    "# one's own, in SQL",
+    "tcpwhy query store/ 'SELECT limitation, count(*) FROM flows GROUP BY 1'",
+)
+
+
+@click.command("query", cls=Described)
+@click.argument("store", type=click.Path())
+@click.argument("question", required=False, metavar="[NAME|SQL]", shell_complete=_stored)
 @click.option(
     "--format",
     type=click.Choice(["table", *COPY_OPTIONS]),
@@ -54,10 +71,10 @@ FEW = 20
 def _print(
     names: Sequence[str], rows: Sequence[Sequence[object]], target: str, *, is_own: bool = False
 ) -> None:
-    size = width(sys.stdout if target == "-" else None)
+    stream = sys.stdout if target == "-" else None
     # Whoever asked for these columns wants to read them.
-    is_wide = is_own and 0 < len(rows) <= FEW and not fits(names, rows, size)
-    lines = (records if is_wide else grid)(names, rows, size)
+    is_wide = is_own and 0 < len(rows) <= FEW and not fits(names, rows, width(stream))
+    lines = records(names, rows, width(stream)) if is_wide else grid(names, rows, room(stream))
     with output(target) as out:
         out.write("".join(f"{line}\n" for line in lines).encode())
 

@@ -5,11 +5,18 @@ from functools import partial
 import click
 
 from tcpwhy._core import UsageError
+from tcpwhy.cli._help import Described
 from tcpwhy.cli._progress import progress_of
 
+SECTION = "Captures"
+EXAMPLES = (
+    "# one page to send",
+    "tcpwhy report slow.pcap -o report.html",
+)
 
-@click.command("report")
-@click.argument("source", metavar="CAPTURE|STORE")
+
+@click.command("report", cls=Described)
+@click.argument("source", metavar="CAPTURE|STORE", type=click.Path(allow_dash=True))
 @click.option(
     "-o",
     "--output",

@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from tcpwhy._core import TcpwhyError, UsageError
+from tcpwhy.cli._help import Described
 from tcpwhy.extras import require
 from tcpwhy.store import Store
 
@@ -21,9 +22,15 @@ START_S = 20.0
 
 STOP_S = 15.0
 
+SECTION = "Live links"
+EXAMPLES = (
+    "# the dashboard of a store, on http://127.0.0.1:8321",
+    "tcpwhy serve store/",
+)
 
-@click.command("serve")
-@click.argument("store", required=False, metavar="[STORE]")
+
+@click.command("serve", cls=Described)
+@click.argument("store", required=False, metavar="[STORE]", type=click.Path())
 @click.option("--live", metavar="IFACE", help="Watch this link meanwhile; its rows go to STORE.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True)

@@ -15,15 +15,24 @@ from tcpwhy import worlds
 from tcpwhy._core import UsageError
 from tcpwhy.analysis import TABLES as ANALYSED
 from tcpwhy.cli import INTERRUPTED
+from tcpwhy.cli._help import Described
 from tcpwhy.cli._options import FORMAT, options
 from tcpwhy.cli._progress import bar
 from tcpwhy.cli._stopping import stopping
 from tcpwhy.simulation import TABLES, Simulation, scenarios, simulate
 from tcpwhy.sinks import Sink, open_sink, pour
-from tcpwhy.terminal import grid, width
+from tcpwhy.terminal import grid, room
+
+SECTION = "Models and simulations"
+EXAMPLES = (
+    "# a scenario in virtual time, with captures",
+    "tcpwhy simulate slow.toml --captures out/",
+    "# a random world",
+    "tcpwhy simulate --world 7",
+)
 
 
-@click.command("simulate")
+@click.command("simulate", cls=Described)
 @click.argument("paths", nargs=-1, metavar="SCENARIO...", type=click.Path(path_type=Path))
 @click.option(
     "--list", "is_list", is_flag=True, help="Name the scenarios of ./scenarios or of folders."
@@ -145,7 +154,7 @@ def _simulate(
 def _list(folders: Sequence[Path]) -> int:
     found = (row for folder in folders or [Path("scenarios")] for row in scenarios(folder))
     rows = [(str(path), title) for path, title in found]
-    for line in grid(("scenario", "what it shows"), rows, width(sys.stdout)):
+    for line in grid(("scenario", "what it shows"), rows, room(sys.stdout)):
         click.echo(line)
     return 0
 

@@ -11,46 +11,100 @@ import click
 
 from tcpwhy._core import InputError
 from tcpwhy.cli import INTERRUPTED
+from tcpwhy.cli._help import Described
 from tcpwhy.cli._options import DURATION
 from tcpwhy.cli._stopping import stopping
-from tcpwhy.terminal import Style, grid, width, wrapped
+from tcpwhy.terminal import Style, grid, room, width, wrapped
 from tcpwhy.units import as_duration, as_rate, nanoseconds
 
 if TYPE_CHECKING:
     from tcpwhy.active.host import Row
 
+STATES = {
+    "established": 1,
+    "syn-sent": 2,
+    "syn-recv": 3,
+    "fin-wait-1": 4,
+    "fin-wait-2": 5,
+    "close-wait": 8,
+    "last-ack": 9,
+    "closing": 11,
+}
+"""States as ss calls them, by the kernel's numbers (net/tcp_states.h)."""
+
 LOOKS = 5
 """How often the kernel is asked in an interval."""
 
+SECTION = "Hosts and tests"
+EXAMPLES = (
+    "# what limits every connection of this host",
+    "tcpwhy sockets",
+    "# those to web servers, every second",
+    "tcpwhy sockets --port 443 --interval 1s --count 10",
+)
 
-@click.command("sockets")
+
+@click.command("sockets", cls=Described)
 @click.option("--pid", type=click.IntRange(min=1), help="Only the sockets of this process.")
-@click.option("--interval", type=DURATION, default="1s", show_default=True, help="Of one answer.")
-@click.option("--count", type=click.IntRange(min=1), help="How many answers.  [default: no end]")
+@click.option(
+    "--state",
+    "states",
+    type=click.Choice(list(STATES)),
+    multiple=True,
+    help="Only sockets in this state; may be repeated.",
+)
+@click.option(
+    "--port", type=click.IntRange(1, 65535), help="Only sockets with this port at either end."
+)
+@click.option("--sport", type=click.IntRange(1, 65535), help="The same for this host's end.")
+@click.option("--dport", type=click.IntRange(1, 65535), help="The same for the other end.")
+@click.option(
+    "--interval", type=DURATION, default="1s", show_default=True, help="Time that is looked at."
+)
+@click.option(
+    "--count", type=click.IntRange(min=1), help="How many intervals.  [default: 1, as ss]"
+)
+@click.option("-w", "--watch", is_flag=True, help="Go on until Ctrl-C.")
 @click.option("-a", "--all", "all_", is_flag=True, help="Sockets on which nothing moves as well.")
 @click.option("--evidence", is_flag=True, help="The numbers behind each limit, on a second line.")
 @click.option("--format", type=click.Choice(["table", "jsonl"]), default="table", show_default=True)
 def command(
-    pid: int | None, interval: str, count: int | None, all_: bool, evidence: bool, format: str
+    pid: int | None,
+    states: tuple[str, ...],
+    interval: str,
+    count: int | None,
+    watch: bool,
+    all_: bool,
+    evidence: bool,
+    format: str,
+    **ports: int | None,
 ) -> int:
     """Say what limits every TCP socket of this host, from the kernel's own accounts.
 
-    No packets and no privilege are needed. Processes of other users have no name without root.
+    The kernel is asked for a second, and once more with --count or --watch. No packets and no
+    privilege are needed. Processes of other users have no name without root.
     """
     from tcpwhy.active.host import Host
 
     if pid is not None and not Path(f"/proc/{pid}").exists():
         raise InputError(f"no process {pid} here; leave --pid out to see all")
     host = Host(pid=pid)
+    wanted = {STATES[name] for name in states}
     pause = nanoseconds(interval) / 1e9 / LOOKS
     host.look()
     with stopping() as came:
         answers = 0
-        while not came and (count is None or answers < count):
+        while not came and (watch or answers < (count or 1)):
             for _ in range(LOOKS):
                 time.sleep(pause)
                 host.look()
-            rows = [row for row in host.rows() if all_ or row.out_bytes + row.in_bytes > 0]
+            rows = [
+                row
+                for row in host.rows()
+                if (all_ or states or row.out_bytes + row.in_bytes > 0)
+                and (not states or row.socket.sample["state"] in wanted)
+                and _has_ports(row, **ports)
+            ]
             if format == "jsonl":
                 for row in rows:
                     click.echo(json.dumps(row.to_json()))
@@ -59,6 +113,15 @@ def command(
             sys.stdout.flush()
             answers += 1
     return INTERRUPTED if came else 0
+
+
+def _has_ports(row: "Row", *, port: int | None, sport: int | None, dport: int | None) -> bool:
+    one = row.socket
+    return (
+        (port is None or port in (one.src_port, one.dst_port))
+        and (sport is None or sport == one.src_port)
+        and (dport is None or dport == one.dst_port)
+    )
 
 
 def _show(rows: Sequence["Row"], *, evidence: bool, is_first: bool, all_: bool) -> None:
@@ -78,7 +141,7 @@ def _show(rows: Sequence["Row"], *, evidence: bool, is_first: bool, all_: bool) 
         )
         for row in rows
     ]
-    lines = list(grid(names, cells, width(sys.stdout)))
+    lines = list(grid(names, cells, room(sys.stdout)))
     click.echo(style.bold(lines[0]))
     for number, line in enumerate(lines[1:]):
         click.echo(line)

@@ -8,6 +8,7 @@ import click
 
 from tcpwhy._core import UsageError
 from tcpwhy.cli import INTERRUPTED
+from tcpwhy.cli._help import DescribedGroup
 from tcpwhy.cli._options import DURATION
 from tcpwhy.cli._progress import bar
 from tcpwhy.cli._stopping import stopping
@@ -21,8 +22,14 @@ if TYPE_CHECKING:
 
 CHARTS = (".svg", ".png", ".html")
 
+SECTION = "Models and simulations"
+EXAMPLES = (
+    "# a figure of the paper, on a coarse grid",
+    "tcpwhy study adaptivity --figure 2 --quick",
+)
 
-@click.group("study")
+
+@click.group("study", cls=DescribedGroup)
 def command() -> None:
     """Repeat the experiments of papers, as tables and charts."""
 

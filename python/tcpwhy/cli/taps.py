@@ -10,6 +10,7 @@ import click
 
 from tcpwhy._core import UsageError
 from tcpwhy.cli import INTERRUPTED
+from tcpwhy.cli._help import Described
 from tcpwhy.cli._options import OUTPUT
 from tcpwhy.cli._stopping import stopping
 from tcpwhy.sinks import open_sink, pour, tables_of
@@ -17,10 +18,16 @@ from tcpwhy.taps import Between, Clocks, Pair, clocks, merge, pairs
 from tcpwhy.taps.pair import MOST_FLOWS
 from tcpwhy.units import as_duration, as_share
 
+SECTION = "Captures"
+EXAMPLES = (
+    "# the same traffic before and behind a firewall",
+    "tcpwhy taps before.pcap behind.pcap",
+)
 
-@click.command("taps")
-@click.argument("first", metavar="CAPTURE")
-@click.argument("second", metavar="CAPTURE")
+
+@click.command("taps", cls=Described)
+@click.argument("first", metavar="CAPTURE", type=click.Path())
+@click.argument("second", metavar="CAPTURE", type=click.Path())
 @click.option("--flow", metavar="COMMUNITY_ID", help="Only this connection.")
 @click.option(
     "--top",

@@ -99,7 +99,7 @@ def of_capture(
 
 def absent(source: str, flow: int | str, offered: Sequence[Candidate]) -> UsageError:
     """Say that a flow is not there, and which are."""
-    kind = "flow" if str(flow).isdigit() else "flow with the Community ID"
+    kind = "flow with the Community ID" if str(flow).startswith("1:") else "flow"
     message = f"{source}: no {kind} {flow}"
     if not offered:
         return UsageError(message)

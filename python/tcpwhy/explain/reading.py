@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tcpwhy._core import InputError, UsageError
-from tcpwhy.analysis import Result, analyze, check_flow
+from tcpwhy.analysis import Result, analyze
 from tcpwhy.explain.choice import Candidate, Watch, absent, of_capture, of_store
 from tcpwhy.explain.facts import Facts, Half, Interval, Period
+from tcpwhy.flows import check_flow, is_number, numbered, where
 from tcpwhy.store import Store, explained
 from tcpwhy.units import Duration
 
@@ -73,6 +74,12 @@ def _of_capture(
         if not biggest:
             raise damage[0] if damage else UsageError(f"{name}: there is no TCP connection in it")
         wanted = biggest[0].flow_id
+    elif is_number(flow):
+        ids, count = numbered([name], int(flow), {})
+        if not ids:
+            known = f"; they are 0 to {count - 1}" if count else ""
+            raise absent(name, f"{flow}{known}", of_capture(name, flow, watch)[1])
+        wanted = flow = ",".join(map(str, ids))
     result = analyze(name, table=TABLES, flow=wanted, interval=interval)
     with _collected(result, watch) as connection:
         if flow is not None and not _ids(connection, flow):
@@ -113,7 +120,7 @@ def _facts(
         if not ids:
             raise absent(name, flow, biggest)
         found, others = ids[0].flow_id, ids[1:]
-        same = f"the biggest of {len(ids)} flows with this Community ID"
+        same = f"the biggest of {len(ids)} flows that this names"
         chosen = same if others else ""
     directions = ("orig", "resp")
     halves = _rows(connection, Half, "flows", found, "unique_bytes DESC, direction")
@@ -133,13 +140,11 @@ def _facts(
 
 
 def _ids(connection: "duckdb.DuckDBPyConnection", flow: int | str) -> list[Candidate]:
-    """Find the flows with a flow_id or a Community ID, the biggest first."""
-    text = str(flow)
-    column = "flow_id" if text.isdigit() else "community_id"
+    """Find the flows that this names, the biggest first."""
+    condition, parameters = where(flow)
     query = f"""SELECT flow_id, arg_max((src, src_port, dst, dst_port, unique_bytes), unique_bytes)
-        FROM flows WHERE {column} = ? GROUP BY flow_id ORDER BY max(unique_bytes) DESC, flow_id"""
-    value = min(int(text), 2**64 - 1) if text.isdigit() else text
-    found = connection.execute(query, [value]).fetchall()
+        FROM flows WHERE {condition} GROUP BY flow_id ORDER BY max(unique_bytes) DESC, flow_id"""
+    found = connection.execute(query, parameters).fetchall()
     return [Candidate(flow_id, *half) for flow_id, half in found]
 
 

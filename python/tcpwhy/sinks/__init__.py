@@ -18,6 +18,7 @@ from tcpwhy._core import Batch, UsageError
 
 if TYPE_CHECKING:
     from tcpwhy.analysis import Standing
+    from tcpwhy.overview import Choice
 
 
 def _say_nothing(message: str) -> None:
@@ -37,6 +38,8 @@ class Run(NamedTuple):
     """Takes messages for whoever started the run."""
     standing: "Callable[[], Standing] | None" = None
     """Gives what the run counts while it lasts, if it can say so."""
+    choice: "Choice | None" = None
+    """What the overview shows."""
 
 
 BATCH = Run()

@@ -1,15 +1,17 @@
-"""One JSON object per line; NULL is null, 64-bit integers keep all their digits.
+"""One JSON object per line; NULL is null, a flow_id is a text.
 
 FILE.jsonl, jsonl:FILE
 jsonl:tcp://HOST:PORT, jsonl:unix:///PATH     to whoever listens there
 """
 
+from tcpwhy import _core
 from tcpwhy._core import Batch
 from tcpwhy.sinks import Opens, Run, Sink
 from tcpwhy.sinks._stream import is_socket, stream
 from tcpwhy.sinks._text import TextSink
 
-_LINES = "FORMAT json"
+LINES = "FORMAT json"
+"""How DuckDB writes them."""
 
 
 class File(TextSink):
@@ -17,19 +19,23 @@ class File(TextSink):
 
     def write(self, table: str, batch: Batch) -> None:
         """Append the rows."""
-        self.copy(batch, select=_select(table, self.capabilities.tables), options=_LINES)
+        self.copy(batch, select=select(table, self.capabilities.tables), options=LINES)
 
 
 def make(target: str, tables: tuple[str, ...], run: Run) -> Sink:
     """Open a file or a socket."""
     if not is_socket(target):
         return File(target.removeprefix("jsonl:"), tables, run)
-    return stream(target, tables, run, select=lambda name: _select(name, tables), options=_LINES)
+    return stream(target, tables, run, select=lambda name: select(name, tables), options=LINES)
 
 
-def _select(table: str, tables: tuple[str, ...]) -> str:
+def select(table: str, tables: tuple[str, ...]) -> str:
+    """Write the question for the values of a line."""
     name = f"'{table}' AS \"table\", " if len(tables) > 1 else ""
-    return f"SELECT {name}* FROM batch"
+    columns = {column for column, *_ in dict(_core.schemas())[table]}
+    # 64 bits do not survive in every reader of JSON.
+    text = " REPLACE (flow_id::VARCHAR AS flow_id)" if "flow_id" in columns else ""
+    return f"SELECT {name}*{text} FROM batch"
 
 
-OPENS = Opens(make, suffixes=(".jsonl", ".ndjson", ".json"), schemes=("jsonl",))
+OPENS = Opens(make, suffixes=(".jsonl", ".ndjson"), schemes=("jsonl",))

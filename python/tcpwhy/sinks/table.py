@@ -1,15 +1,19 @@
-"""Text for a person, at most 100 columns wide: an overview of the flows, other tables as lines."""
+"""Text for a person: an overview of the flows, other tables as lines.
+
+On a terminal it is as wide as that; in a file or a pipe no address and no verdict is cut.
+"""
 
 import sys
 from collections.abc import Iterable
 from contextlib import ExitStack
 
 from tcpwhy import _core
-from tcpwhy._core import Batch
-from tcpwhy.overview import HALVES_SHOWN, WEIGHT, Half, overview
+from tcpwhy._core import Batch, Rows
+from tcpwhy.overview import Choice, overview
+from tcpwhy.seen import Gathering
 from tcpwhy.simulated import Summary
 from tcpwhy.sinks import BATCH, Capabilities, Opens, Run, named, output
-from tcpwhy.terminal import Style, grid, width
+from tcpwhy.terminal import Style, grid, room, width
 
 _PAIR = """format(CASE WHEN contains(src, ':') THEN '[{}]:{} → ' ELSE '{}:{} → ' END, src, src_port)
     || format(CASE WHEN contains(dst, ':') THEN '[{}]:{}' ELSE '{}:{}' END, dst, dst_port)
@@ -57,13 +61,17 @@ class Sink:
         # The counters are the foot of the overview.
         self.capabilities = Capabilities(tuple(dict.fromkeys((*tables, "counters"))))
         self._open = ExitStack()
-        self._out = self._open.enter_context(output(target))
-        self._width = width(sys.stdout if target == "-" else None)
-        self._style = Style.of(sys.stdout) if target == "-" else Style(colour=False)
         self._connection = self._open.enter_context(duckdb.connect())
+        # A wrong condition must not cost what an earlier run wrote.
+        self._choice = run.choice or Choice()
+        self._gathering = Gathering(self._connection, self._choice)
+        self._gathering.check(Rows("flows", []))
+        self._out = self._open.enter_context(output(target))
+        stream = sys.stdout if target == "-" else None
+        self._width, self._room = width(stream), room(stream)
+        self._style = Style.of(sys.stdout) if target == "-" else Style(colour=False)
         self._summary = Summary(self._connection)
-        self._halves: list[tuple[float, Half]] = []
-        self._total = 0
+        self._live = run.live
         self._last: str | None = None
         self._counters: dict[str, int] = {}
 
@@ -71,7 +79,7 @@ class Sink:
         """Take a batch."""
         self._connection.register("batch", batch)
         if table == "flows":
-            self._rank()
+            self._gathering.add(batch)
         elif table in Summary.tables:
             self._summary.add(table)
         elif table == "counters":
@@ -80,7 +88,7 @@ class Sink:
         else:
             lines = self._connection.execute(_LINES[table])
             names = [column[0] for column in lines.description or ()]
-            self._print(grid(names, lines.fetchall(), self._width), table)
+            self._print(grid(names, lines.fetchall(), self._room), table)
 
     def flush(self) -> None:
         """Do nothing: lines are written when they come, and the overview is of all flows."""
@@ -90,25 +98,19 @@ class Sink:
         with self._open:
             self._print(self._summary.lines(self._width))
             if "flows" in self._wanted:
-                halves = [half for _, half in self._halves]
-                size, style = self._width, self._style
-                lines = overview(halves, self._total, self._counters, width=size, style=style)
+                lines = overview(
+                    self._gathering.seen(self._counters),
+                    self._choice,
+                    width=self._width,
+                    room=self._room,
+                    style=self._style,
+                    live=self._live,
+                )
                 self._print(lines, "flows")
             if "counters" in self._wanted:
                 meaning = dict(_core.counters())
                 rows = [(name, n, meaning.get(name)) for name, n in self._counters.items()]
-                self._print(grid(["name", "value", "meaning"], rows, self._width), "counters")
-
-    def _rank(self) -> None:
-        """Keep the heaviest halves of all batches, and no more."""
-        moved = "FROM batch WHERE data_packets > 0"
-        best = f"SELECT {WEIGHT}, {Half.columns()} {moved} ORDER BY 1 DESC, start_ns"
-        rows = self._connection.execute(f"{best} LIMIT {HALVES_SHOWN}").fetchall()
-        self._halves += [(row[0], Half(*row[1:])) for row in rows]
-        self._halves.sort(key=lambda ranked: (-ranked[0], ranked[1].start_ns, ranked[1].pair))
-        del self._halves[HALVES_SHOWN:]
-        [(total,)] = self._connection.execute(f"SELECT count(*) {moved}").fetchall()
-        self._total += total
+                self._print(grid(["name", "value", "meaning"], rows, self._room), "counters")
 
     def _print(self, lines: Iterable[str], table: str | None = None) -> None:
         text = "".join(f"{line}\n" for line in lines)

@@ -3,6 +3,7 @@
 use crate::flow::loss::ledger::{Filed, Kind};
 use crate::flow::loss::seed::SeedCount;
 use crate::flow::observer::{Ack, Data, Observer};
+use crate::flow::path::sketch::Sketch;
 use crate::units::Nanos;
 
 /// What a direction sent, and what became of it. The columns of the flows table say what each is.
@@ -31,6 +32,8 @@ pub struct Totals {
     pub rwnd_max: Option<u64>,
     pub first_data: Option<Nanos>,
     pub last_data: Option<Nanos>,
+    /// Round-trip times by size.
+    pub rtts: Sketch,
     /// The published prototype's count of retransmissions.
     pub seed: SeedCount,
 }

@@ -35,12 +35,18 @@ columns! {
 
 columns! {
     /// What was measured of a half.
-    #[derive(Clone, Debug)]
+    #[derive(Clone, Debug, Default)]
     pub struct FlowFacts / FlowFactsBuilder {
         /// Community ID version 1 of the flow.
         community_id: String,
         /// The tunnel in which the flow ran; NULL outside any.
         tunnel: Option<String>,
+        /// The file or the interface that showed the first frame of the flow; NULL where several
+        /// interfaces are watched at once.
+        source: Option<String>,
+        /// Number of the connection in its capture, from 0, as in Wireshark's `tcp.stream`; NULL
+        /// live, in a pipe, with a filter, and in a run of more rows than are put in order.
+        stream: Option<u32>,
         /// Position in the input of the first frame of the flow, from 1.
         first_frame: u64,
         /// Time of the first segment of the flow in ns since the epoch.
@@ -49,6 +55,8 @@ columns! {
         end_ns: Nanos,
         /// Outcome of the connection in Zeek's terms (S0, S1, SF, REJ, RSTO, OTH, ...).
         conn_state: &'static str,
+        /// Initial sequence number of this half; NULL when its SYN was not seen.
+        initial_seq: Option<u32>,
         /// Whether the whole three-way handshake was seen.
         handshake_seen: bool,
         /// Segments that this half sent.
@@ -104,6 +112,14 @@ columns! {
         rtt_mean_ns: Option<Nanos>,
         /// Largest round-trip time in ns.
         rtt_max_ns: Option<Nanos>,
+        /// Round-trip time that 10 % of the samples do not exceed, in ns, right to 1.6 %.
+        rtt_p10_ns: Option<Nanos>,
+        /// The median in ns, likewise.
+        rtt_p50_ns: Option<Nanos>,
+        /// The same for 90 %.
+        rtt_p90_ns: Option<Nanos>,
+        /// The same for 99 %.
+        rtt_p99_ns: Option<Nanos>,
         /// Round-trip time samples.
         rtt_samples: u64,
         /// Largest flight size in bytes, as the sender saw it.

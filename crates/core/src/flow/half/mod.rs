@@ -79,15 +79,18 @@ impl Half {
 
     /// Begins anew for the next flow, in the same memory.
     pub(crate) fn renew(&mut self) {
+        let mut rtts = std::mem::take(&mut self.totals.rtts);
         let (mut ledger, mut view, mut timeline) = (
             std::mem::take(&mut self.ledger),
             std::mem::take(&mut self.view),
             std::mem::take(&mut self.timeline),
         );
+        rtts.clear();
         ledger.renew();
         view.renew();
         timeline.renew();
-        *self = Half { ledger, view, timeline, ..Half::default() };
+        let totals = Totals { rtts, ..Totals::default() };
+        *self = Half { ledger, view, timeline, totals, ..Half::default() };
     }
 
     /// Part of [`crate::flow::Flow::shrink`].
@@ -258,6 +261,7 @@ impl Half {
     pub fn round_trip(&mut self, now: Nanos, rtt: Nanos, queues: bool) {
         let rtt = self.queue.raise(now, rtt);
         self.rtt.sample(rtt);
+        self.totals.rtts.add(rtt);
         self.timeline.add_rtt(rtt);
         if queues {
             self.queue_sample(rtt);

@@ -8,4 +8,5 @@ pub mod mss;
 pub mod probe;
 pub mod queue;
 pub mod scale;
+pub mod sketch;
 pub mod window;

@@ -3,6 +3,7 @@
     kafka://BROKER[:9092][/NAME]              topics NAME.flows, NAME.intervals and so on
         ?format=json                          a message is a row (the default)
         ?format=arrow                         a message is an Arrow IPC stream of rows
+        ?brokers=HOST:PORT,HOST:PORT          others to begin with, should the first one be away
         ?properties=FILE                      settings of librdkafka, a `name=value` a line
 
 NAME is tcpwhy unless given. Each message has the header `table`, and in JSON `id`, the key of its
@@ -85,7 +86,7 @@ class _Kafka:
         self._rows = _Json() if self._format == "json" else _Arrow()
         self._trouble = ""
         settings: dict[str, Any] = {
-            "bootstrap.servers": f"{url.host}:{url.port}",
+            "bootstrap.servers": ",".join(_brokers(url)),
             "client.id": "tcpwhy",
             "enable.idempotence": True,
             "compression.type": "zstd",
@@ -169,8 +170,20 @@ class _Kafka:
 
 def make(target: str, tables: tuple[str, ...], run: Run) -> Sink:
     """Open a cluster."""
-    url = url_of(target, port=9092, options=("format", "properties"))
+    url = url_of(target, port=9092, options=("brokers", "format", "properties"))
     return Buffered(_Kafka(url, tables), url, tables, run)
+
+
+def _brokers(url: Url) -> list[str]:
+    """Name the brokers that are asked which there are."""
+    others = filter(None, url.options.get("brokers", "").split(","))
+    found = [f"[{url.host}]:{url.port}" if ":" in url.host else f"{url.host}:{url.port}"]
+    for broker in others:
+        host, colon, port = broker.strip().rpartition(":")
+        if not colon or not port.isdigit() or not host:
+            raise UsageError(f"{url.text}: brokers: {broker!r} is not HOST:PORT")
+        found.append(broker.strip())
+    return found
 
 
 def _logger() -> logging.Logger:

@@ -45,7 +45,7 @@ def test_claims_are_computed():
 def test_the_scenario_has_a_link_for_each_transfer():
     text = scenario("simulator", ["reno", "bbr"], 0.01, 5, 2, 7)
     assert text.count("[links.") == text.count("[[flows]]") == 4
-    assert text.count('"newreno"') == text.count('"bbr1"') == 2
+    assert text.count('"reno"') == text.count('"bbr1"') == 2
 
 
 def test_quick_in_the_simulator(tcpwhy, tmp_path):

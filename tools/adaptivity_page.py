@@ -62,6 +62,17 @@ def versions(result: Adaptivity, facts: Facts) -> None:
     facts.add("dip_to", max(below))
 
 
+def edge(facts: Facts) -> None:
+    """The dip's edge between two points of the grid: 0.309 and 0.365."""
+    steps = [0.3 + 0.005 * i for i in range(13)]
+    result = adaptivity(2, values=["reno"], frequencies_hz=steps)
+    rows = ask(result, f"SELECT f, g FROM ({CURVE}) ORDER BY g")
+    facts.add("edge_min", rows[0][1])
+    facts.add("edge_at", rows[0][0], 3)
+    low = sorted(f for f, g in rows if g < 0.66)
+    facts["edge_span"] = f"{low[0]:.3f} to {low[-1]:.3f}" if low else "nowhere"
+
+
 def plane(result: Adaptivity, facts: Facts) -> None:
     """Figure 3: means in and off the critical band, and how far an additive model explains it."""
     rows = ask(result, "SELECT frequency_hz, second_frequency_hz, norm_goodput FROM rows")
@@ -187,6 +198,7 @@ def main() -> None:
             plane(result, facts)
         elif number == 2:
             versions(result, facts)
+            edge(facts)
         elif kind == "characteristics":
             curves(number, result, facts)
         else:

@@ -196,8 +196,9 @@ fn edges(curve: &[(f64, f64)]) -> [Option<f64>; 2] {
     [falls.map(crossing), rises.map(crossing)]
 }
 
-/// The variants beside classic Reno. The bands are those of the two other simulators, 0.04 wider for
-/// the scatter between programs; where one of them dips and the other does not, the deeper one holds.
+/// The variants beside classic Reno. The bands are those of the two other simulators, 0.04 wider
+/// for the scatter between programs; where one of them dips and the other does not, the deeper one
+/// holds.
 #[test]
 fn the_variants_lie_between_the_other_simulators() {
     let frequencies: Vec<f64> = (0..17).map(|i| 0.05 * 200f64.powf(f64::from(i) / 16.0)).collect();
@@ -224,8 +225,8 @@ fn the_variants_lie_between_the_other_simulators() {
     // RACK sees what SACK sees, and lost retransmissions besides.
     let rack = curve(Variant::Rack);
     assert!(rack.iter().all(|goodput| (0.91..=most).contains(goodput)), "{rack:.3?}");
-    // Tahoe resends one segment, as classic Reno: the same dip, deeper where it starts anew from one
-    // segment, and no better anywhere.
+    // Tahoe resends one segment, as classic Reno: the same dip, deeper where it starts anew from
+    // one segment, and no better anywhere.
     let (tahoe, reno) = (curve(Variant::Tahoe), curve(Variant::Reno));
     let better = tahoe.iter().zip(&reno).filter(|(tahoe, reno)| *tahoe > &(*reno + 0.08)).count();
     assert_eq!(better, 0, "tahoe {tahoe:.3?}, reno {reno:.3?}");

@@ -11,7 +11,7 @@ use tcpwhy_core::units::Nanos;
 /// The registry's line.
 pub const CUBIC_RFC9438: Registration = Registration {
     name: "cubic_rfc9438",
-    summary: "CUBIC by its RFC: window a cubic function of time since the last congestion event; HyStart++",
+    summary: "CUBIC by its RFC, with HyStart++ in slow start",
     source: "RFC 9438, RFC 9406",
     new: |settings| Box::new(Cubic::new(settings)),
 };

@@ -1,8 +1,8 @@
 //! CUBIC as Linux has it: the older form of the algorithm, with HyStart instead of HyStart++.
 //!
-//! It differs from RFC 9438 in what shows in captures. cwnd moves in whole segments. The target looks
-//! the least round-trip time ahead, not the smoothed one. Without a loss so far cwnd grows by at least
-//! 5 % per round trip. A timeout forgets the last maximum.
+//! It differs from RFC 9438 in what shows in captures. cwnd moves in whole segments. The target
+//! looks the least round-trip time ahead, not the smoothed one. Without a loss so far cwnd grows by
+//! at least 5 % per round trip. A timeout forgets the last maximum.
 
 use super::cubic::{k, w_cubic};
 use super::hystart_linux::HyStart;
@@ -180,8 +180,8 @@ impl Controller for Cubic {
         self.window.undo();
     }
 
-    fn on_idle(&mut self, _path: &Path) {
-        self.window.restart();
+    fn on_idle(&mut self, path: &Path) {
+        self.window.decay(path);
     }
 
     fn cwnd(&self) -> u64 {

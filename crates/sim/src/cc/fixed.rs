@@ -1,5 +1,5 @@
-//! A send window that nothing changes: the initial window for good. Some appliances and some UDP-like
-//! senders have it; it is the window of Stevens's first figures.
+//! A send window that nothing changes: the initial window for good. Some appliances and some
+//! UDP-like senders have it; it is the window of Stevens's first figures.
 
 use super::{Controller, Registration};
 

@@ -1,6 +1,6 @@
-//! HyStart as Linux has it: slow start ends when a train of acknowledgements has become as long as half
-//! the least round-trip time, or when the round-trip time has grown (Ha and Rhee, "Taming the elephants:
-//! New TCP slow start", Computer Networks 55, 2011; `hystart_update` of Linux 6.x).
+//! HyStart as Linux has it: slow start ends when a train of acknowledgements has become as long as
+//! half the least round-trip time, or when the round-trip time has grown (Ha and Rhee, "Taming the
+//! elephants: New TCP slow start", Computer Networks 55, 2011; `hystart_update` of Linux 6.x).
 
 use super::Path;
 use tcpwhy_core::units::Nanos;
@@ -74,8 +74,8 @@ impl HyStart {
         self.samples = 0;
     }
 
-    /// Acknowledgements that follow each other closely are one train; its length is the time that the
-    /// window takes to pass the bottleneck.
+    /// Acknowledgements that follow each other closely are one train; its length is the time that
+    /// the window takes to pass the bottleneck.
     fn has_long_train(&mut self, path: &Path, cwnd: u64, delay_min: Nanos) -> bool {
         if path.now.since(self.last_ack) > TRAIN_GAP {
             return false;
@@ -98,8 +98,8 @@ impl HyStart {
     }
 }
 
-/// `hystart_ack_delay`: how long segmentation offload may hold acknowledgements together: four bursts of
-/// 64 KiB at twice the window per round trip, at most 1 ms.
+/// `hystart_ack_delay`: how long segmentation offload may hold acknowledgements together: four
+/// bursts of 64 KiB at twice the window per round trip, at most 1 ms.
 fn offload_delay(path: &Path, cwnd: u64) -> Nanos {
     let srtt = path.srtt.unwrap_or(Nanos(0)).0 as u64;
     Nanos((4 * 65_536 * srtt / (2 * cwnd).max(1)) as i64).min(Nanos::MILLISECOND)

@@ -123,6 +123,8 @@ pub struct Path {
     pub is_cwnd_limited: bool,
     /// Whether delivery rate samples taken now are limited by the application.
     pub is_app_limited: bool,
+    /// When sending starts again after an idle time: how many retransmission timeouts it lasted.
+    pub idle_timeouts: i64,
     /// In fast recovery.
     pub in_recovery: bool,
     /// In recovery from a retransmission timeout.

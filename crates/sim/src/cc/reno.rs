@@ -1,8 +1,9 @@
 //! Reno: slow start and congestion avoidance as in RFC 5681, which replaced Jacobson's of 1988.
 //!
-//! Three registrations differ in how they count: `reno` as Linux does, `reno_per_ack` adds a part of a
-//! segment on every acknowledgement, `newreno` counts bytes within the bounds of RFC 3465. Which losses
-//! are found, and how the window moves during recovery, is the business of the recovery variant.
+//! Three registrations differ in how they count: `reno` as Linux does, `reno_per_ack` adds a part
+//! of a segment on every acknowledgement, `newreno` counts bytes within the bounds of RFC 3465.
+//! Which losses are found, and how the window moves during recovery, is the business of the
+//! recovery variant.
 
 use super::window::Window;
 use super::{Ack, Controller, Path, Registration, Settings};
@@ -10,7 +11,7 @@ use super::{Ack, Controller, Path, Registration, Settings};
 /// Linux's Reno: what was delivered counts, however many acknowledgements said so.
 pub const RENO: Registration = Registration {
     name: "reno",
-    summary: "Linux's Reno: one segment per round trip, doubling in slow start, by what was delivered",
+    summary: "Linux's Reno: slow start and congestion avoidance by what was delivered",
     source: "tcp_reno_cong_avoid() of Linux 6.x, RFC 5681 section 3.1",
     new: |settings| Box::new(Reno::new(settings, Growth::Delivered)),
 };
@@ -147,8 +148,11 @@ impl Controller for Reno {
         self.window.undo();
     }
 
-    fn on_idle(&mut self, _path: &Path) {
-        self.window.restart();
+    fn on_idle(&mut self, path: &Path) {
+        match self.is_linux() {
+            true => self.window.decay(path),
+            false => self.window.restart(),
+        }
     }
 
     fn cwnd(&self) -> u64 {

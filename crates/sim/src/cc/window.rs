@@ -57,8 +57,8 @@ impl Window {
         self.cwnd = self.ssthresh;
     }
 
-    /// A retransmission timeout as Linux answers it (`tcp_enter_loss`): no second reduction within a
-    /// recovery, and one segment beyond what RACK does not deem lost.
+    /// A retransmission timeout as Linux answers it (`tcp_enter_loss`): no second reduction within
+    /// a recovery, and one segment beyond what RACK does not deem lost.
     pub fn time_out_cwnd(&mut self, path: &Path, is_first: bool, numerator: u64, denominator: u64) {
         if is_first && !path.in_recovery {
             self.reduce_cwnd(path, numerator, denominator);
@@ -88,6 +88,18 @@ impl Window {
     /// RFC 5681 section 4.1, restarting after an idle time longer than the timeout.
     pub fn restart(&mut self) {
         self.cwnd = self.cwnd.min(self.initial_window);
+    }
+
+    /// Restarting as Linux does (`tcp_cwnd_restart`, RFC 2861): cwnd halves with every timeout that
+    /// the idle time lasted, down to the initial window, and ssthresh remembers three quarters of
+    /// it.
+    pub fn decay(&mut self, path: &Path) {
+        if self.ssthresh != u64::MAX {
+            self.ssthresh = self.ssthresh.max(self.cwnd / 4 * 3);
+        }
+        let least = self.initial_window.min(self.cwnd);
+        let halved = self.cwnd / path.mss >> path.idle_timeouts.clamp(0, 63);
+        self.cwnd = (halved * path.mss).max(least);
     }
 
     /// `tcp_slow_start`: cwnd grows by what was delivered, up to ssthresh. Returns what is left of

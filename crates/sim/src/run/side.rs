@@ -1,9 +1,10 @@
 //! One end of a connection in the loop: what arrives, what the program does, what leaves.
 
 use super::*;
-use crate::endpoint::Limit;
+use crate::endpoint::{Limit, Outgoing};
 use crate::source::Application;
 use crate::truth::{Name, Waiting};
+use tcpwhy_core::wire::flags;
 
 /// An endpoint with its program and its network card.
 pub(super) struct Side<E> {
@@ -35,12 +36,23 @@ impl<E: Endpoint> Side<E> {
             is_opener: end.opens.is_some(),
             tso: end.tso,
             gro: end.gro.map(|gather| Gro { gather, hand_up: None, gathered: Vec::new() }),
-            next_ip_id: 0,
+            next_ip_id: first_ip_id(&end.address),
         }
     }
 
     pub fn name(&self, half: usize, addresses: Addresses) -> Name {
         Name { half, is_opener: self.is_opener, addresses }
+    }
+
+    /// Linux counts the packets of a connection from a random number on; SYN-ACKs, which belong to
+    /// no socket yet, have 0 (`ip_build_and_send_pkt`).
+    fn take_ip_id(&mut self, out: &Outgoing) -> u16 {
+        if out.header.flags & (flags::SYN | flags::ACK) == flags::SYN | flags::ACK {
+            return 0;
+        }
+        let ip_id = self.next_ip_id;
+        self.next_ip_id = ip_id.wrapping_add(1);
+        ip_id
     }
 
     /// When anything here wants to happen after `now`.
@@ -130,8 +142,7 @@ impl<E: Endpoint> Simulation<E> {
         let mut burst = Joiner::default();
         while let Some(out) = self.sides[number].endpoint.transmit(now) {
             let side = &mut self.sides[number];
-            let ip_id = side.next_ip_id;
-            side.next_ip_id = ip_id.wrapping_add(1);
+            let ip_id = side.take_ip_id(&out);
             let tso = side.tso;
             let content = Content::Tcp(out.header, out.kind);
             if taps != 0 {
@@ -177,4 +188,12 @@ impl<E: Endpoint> Simulation<E> {
         }
         truth.begin_span(now, name, state, waits);
     }
+}
+
+/// A number that differs from connection to connection, and is the same in every run.
+fn first_ip_id(address: &tcpwhy_core::wire::Endpoint) -> u16 {
+    let mixed = address.addr.iter().fold(u32::from(address.port), |mixed, byte| {
+        (mixed ^ u32::from(*byte)).wrapping_mul(0x9e37_79b1)
+    });
+    (mixed >> 16) as u16
 }

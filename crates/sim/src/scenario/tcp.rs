@@ -59,6 +59,8 @@ pub struct TcpSettings {
     pub nagle: Option<Nagle>,
     /// The longest that an acknowledgement waits; 0 acknowledges every segment at once.
     pub delayed_ack_ms: Option<Milliseconds>,
+    /// How many full segments are acknowledged together (RFC 1122: at least every second one).
+    pub delayed_ack_segs: Option<Count>,
     /// Send buffer of fixed size.
     pub send_buffer_bytes: Option<Count>,
     /// Receive buffer of fixed size.
@@ -169,6 +171,9 @@ impl TcpSettings {
             let base = DelayedAck { timeout: wait.0, segments: 2, quick: 0 };
             config.delayed_ack = (wait.0 > Nanos(0)).then_some(base);
         }
+        if let Some((delayed, segments)) = config.delayed_ack.as_mut().zip(self.delayed_ack_segs) {
+            delayed.segments = segments.0.clamp(1, MOST_DELAYED_SEGMENTS) as u32;
+        }
     }
 
     fn apply_rto(&self, config: &mut Config) {
@@ -217,6 +222,9 @@ impl Nagle {
     }
 }
 
+/// More than any window holds.
+const MOST_DELAYED_SEGMENTS: u64 = 1_000_000;
+
 fn set<T>(field: &mut T, value: Option<T>) {
     if let Some(value) = value {
         *field = value;
@@ -258,6 +266,7 @@ overlay! {
     profile controller recovery reno_rules mss initial_window_segs initial_ssthresh_bytes
     cwnd_clamp_bytes sack timestamps window_scaling ecn rto_initial_ms rto_min_ms rto_max_ms
     rto_granularity_ms rto_tick_ms limited_transmit prr frto tlp nagle delayed_ack_ms
+    delayed_ack_segs
     send_buffer_bytes receive_buffer_bytes window_clamp_bytes pacing_rate_bps tso_max_bytes
     slow_start_after_idle
 }

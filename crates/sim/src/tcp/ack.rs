@@ -206,8 +206,8 @@ impl Sender {
     }
 
     /// Eifel detection (RFC 3522; Linux's `tcp_packet_delayed`): what moved SND.UNA was sent before
-    /// anything was sent again, so that it was late, not lost. Reordering is known from then on, and
-    /// the reduction is taken back once no retransmission is under way.
+    /// anything was sent again, so that it was late, not lost. Reordering is known from then on,
+    /// and the reduction is taken back once no retransmission is under way.
     fn detect_late_segment(&mut self, now: Nanos, ack: &Acknowledgement, delivery: &Delivery) {
         let phase = self.recovery.phase;
         if !delivery.advanced || phase == Phase::Open || !self.recovery.undo.is_late(ack.echoed_at)

@@ -43,6 +43,9 @@ pub struct Config {
     pub frto: bool,
     /// Tail loss probes (RFC 8985 section 7); only with [`Variant::Rack`].
     pub tlp: bool,
+    /// The acknowledgement of a SYN-ACK leaves by itself, also where data waits: in Linux whoever
+    /// called connect() writes later (`tcp_rcv_synsent_state_process`). Otherwise data carries it.
+    pub bare_third_packet: bool,
     /// Small segments.
     pub nagle: Nagle,
     /// `None` acknowledges every segment at once.
@@ -55,6 +58,9 @@ pub struct Config {
     pub window_clamp_bytes: Option<u64>,
     /// Whether and how fast segments are spaced.
     pub pacing: Pacing,
+    /// How many segments of a connection leave before pacing begins: 10 in Linux
+    /// (`tcp_update_skb_after_send`).
+    pub unpaced_segs: u32,
     /// Most payload that leaves at one instant when pacing (segmentation offload); 0 paces every
     /// segment by itself.
     pub tso_max_bytes: u32,
@@ -225,6 +231,7 @@ impl Default for Config {
             prr: true,
             frto: true,
             tlp: true,
+            bare_third_packet: true,
             nagle: Nagle::Minshall,
             delayed_ack: Some(DelayedAck {
                 timeout: Nanos::from_millis(40),
@@ -236,6 +243,7 @@ impl Default for Config {
             receive_buffer: Buffer { initial_bytes: 65_536, max_bytes: 6_291_456 },
             window_clamp_bytes: None,
             pacing: Pacing::Off,
+            unpaced_segs: 10,
             tso_max_bytes: 0,
             slow_start_after_idle: true,
             keep_alive: None,
@@ -247,9 +255,9 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The TCP of the adaptivity study: Reno of the given variant that counts acknowledgements, initial window 2,
-    /// every segment acknowledged at once, no options but MSS, minimum RTO 1 s, maximum 60 s, a
-    /// receive window that never binds. SACK is offered when the variant needs it.
+    /// The TCP of the adaptivity study: Reno of the given variant that counts acknowledgements,
+    /// initial window 2, every segment acknowledged at once, no options but MSS, minimum RTO 1 s,
+    /// maximum 60 s, a receive window that never binds. SACK is offered when the variant needs it.
     pub fn classic(recovery: Variant, mss: u16) -> Config {
         Config {
             controller: cc::find("reno_per_ack").expect("reno_per_ack is registered"),
@@ -270,6 +278,7 @@ impl Config {
             prr: false,
             frto: false,
             tlp: false,
+            bare_third_packet: false,
             nagle: Nagle::Off,
             delayed_ack: None,
             send_buffer: Buffer::fixed(u64::MAX / 4),

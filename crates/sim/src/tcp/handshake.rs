@@ -12,6 +12,8 @@ use tcpwhy_core::wire::flags;
 pub struct Handshake {
     /// Our SYN or SYN-ACK is to leave now.
     pub is_due: bool,
+    /// The acknowledgement of the peer's SYN-ACK is due by itself.
+    pub ack_is_due: bool,
     /// When it is to leave again.
     pub timer: Nanos,
     /// When it left last.
@@ -37,6 +39,7 @@ impl Default for Handshake {
     fn default() -> Handshake {
         Handshake {
             is_due: false,
+            ack_is_due: false,
             timer: Nanos::MAX,
             sent_at: Nanos(0),
             sent: 0,
@@ -77,7 +80,11 @@ impl Connection {
         self.take_syn(header);
         if is_ours {
             self.establish(now);
-            self.receiver.acknowledge_now();
+            if self.config.bare_third_packet {
+                self.handshake.ack_is_due = true;
+            } else {
+                self.receiver.acknowledge_now();
+            }
         } else {
             // Both sides opened at once.
             self.enter(now, State::SynReceived);

@@ -79,9 +79,6 @@ impl Connection {
 
     fn process_ack(&mut self, now: Nanos, header: &TcpHeader, seq: u64) {
         let ack = widen(self.sender.board.una, header.ack, self.iss);
-        if ack == self.sender.board.nxt + 1 && self.sender.has_probed() {
-            self.sender.take_probed_byte(now);
-        }
         if ack > self.sender.board.nxt {
             // "If the ACK acks something not yet sent ..., then send an ACK".
             self.receiver.acknowledge_now();

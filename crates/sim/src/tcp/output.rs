@@ -21,6 +21,10 @@ impl Connection {
         if !self.state.is_synchronized() {
             return None;
         }
+        if std::mem::take(&mut self.handshake.ack_is_due) {
+            let header = self.header(now, self.sender.board.nxt, 0, SackBlocks::default());
+            return Some(Outgoing { header, ecn: Ecn::NotEct, kind: Kind::Ack });
+        }
         if self.state.may_send() {
             let (receiver, irs) = (&self.receiver, self.irs);
             match self.sender.depart(now, || option_bytes(&receiver.sack_blocks(irs))) {
@@ -45,7 +49,7 @@ impl Connection {
             _ => SackBlocks::default(),
         };
         let mut bits = 0;
-        bits |= if departure.is_last && departure.payload > 0 { flags::PSH } else { 0 };
+        bits |= if departure.push && departure.payload > 0 { flags::PSH } else { 0 };
         bits |= if departure.cwr { flags::CWR } else { 0 };
         bits |= if departure.fin { flags::FIN } else { 0 };
         let mut header = self.header(now, departure.start, bits, blocks);

@@ -22,12 +22,16 @@ impl Pacer {
 
     /// A segment of `bytes` left; a burst holds up to `quantum`.
     pub fn on_sent(&mut self, now: Nanos, bytes: u64, rate_bps: u64, quantum: u64) {
+        let mut credit = Nanos(0);
         if now >= self.next {
+            credit = now.since(self.next);
             self.next = now;
             self.burst_left = quantum;
         }
         self.burst_left = self.burst_left.saturating_sub(bytes);
-        self.next += Nanos((bytes * 8_000_000_000 / rate_bps.max(1)) as i64);
+        // Who was late catches up, by half of the distance at most (`tcp_update_skb_after_send`).
+        let distance = Nanos((bytes * 8_000_000_000 / rate_bps.max(1)) as i64);
+        self.next += distance - credit.min(Nanos(distance.0 / 2));
     }
 
     /// Sending stopped for another reason: the burst is over.
@@ -42,16 +46,22 @@ impl Sender {
         let own = self.cc.pacing_rate_bps();
         match self.config.pacing {
             Pacing::Off => own,
-            Pacing::Rate(limit) => Some(own.map_or(limit, |rate| rate.min(limit))),
+            // `SO_MAX_PACING_RATE` bounds the rate at which Linux would pace.
+            Pacing::Rate(limit) => {
+                let rate = own.or_else(|| self.window_rate_bps());
+                Some(rate.map_or(limit, |rate| rate.min(limit)))
+            }
             Pacing::Window => own.or_else(|| self.window_rate_bps()),
         }
     }
 
-    /// cwnd per smoothed round-trip time, times 2 in slow start and 1.2 afterwards.
+    /// The window per smoothed round-trip time, times 2 below half of ssthresh and 1.2 above it
+    /// (`tcp_update_pacing_rate`).
     fn window_rate_bps(&self) -> Option<u64> {
         let srtt = self.rto.srtt().filter(|srtt| srtt.0 > 0)?;
-        let percent = if self.cc.in_slow_start() { 200 } else { 120 };
-        let window = u128::from(self.cwnd().max(self.board.pipe()));
+        let is_far_below = self.cc.ssthresh().is_none_or(|ssthresh| self.cwnd() < ssthresh / 2);
+        let percent = if is_far_below { 200 } else { 120 };
+        let window = u128::from(self.cwnd().max(self.board.flight_size()));
         Some((window * percent * 80_000_000 / srtt.0 as u128) as u64)
     }
 

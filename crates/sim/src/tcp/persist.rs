@@ -24,22 +24,6 @@ impl Sender {
         self.window_probes += 1;
         self.window_probe_pending = true;
     }
-
-    /// The peer took the byte of a probe: it counts as sent now.
-    pub(super) fn take_probed_byte(&mut self, now: Nanos) {
-        let state = self.rate.on_sent(now, self.board.pipe(), 1);
-        let start = self.board.nxt;
-        self.board.push(1, false, now, state);
-        // Which of the probes it was is not known: not to be measured.
-        self.board.retransmit(start, now, state);
-    }
-
-    /// Whether the byte beyond SND.NXT may be acknowledged: a probe carried it.
-    pub(super) fn has_probed(&self) -> bool {
-        self.window_probes > 0
-            && self.board.flight_size() == 0
-            && self.board.nxt < self.buffer.end()
-    }
 }
 
 /// More doublings than any bound on the interval lets take effect.

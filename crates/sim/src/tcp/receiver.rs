@@ -289,11 +289,12 @@ impl Receiver {
 }
 
 impl AckSchedule {
-    /// RFC 5681 section 4.2: "at least every second full-sized segment".
+    /// RFC 5681 section 4.2: "at least every second full-sized segment". Linux acknowledges as soon
+    /// as there is more than the segments before that one (`__tcp_ack_snd_check`).
     fn is_enough(&self) -> bool {
         let Some(delayed) = self.delayed else { return true };
         self.quick_left > 0
-            || self.unacknowledged >= u64::from(delayed.segments) * self.largest_segment.max(1)
+            || self.unacknowledged > u64::from(delayed.segments - 1) * self.largest_segment.max(1)
     }
 }
 

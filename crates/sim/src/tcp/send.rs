@@ -16,8 +16,8 @@ pub struct Departure {
     pub payload: u64,
     /// It carries the FIN.
     pub fin: bool,
-    /// It empties the send buffer (PSH).
-    pub is_last: bool,
+    /// It ends what the program wrote at once, or empties the send buffer (PSH).
+    pub push: bool,
     /// It is the first new segment since a reduction for congestion (CWR).
     pub cwr: bool,
     /// Why it leaves.
@@ -124,9 +124,11 @@ impl Sender {
     fn probe(&mut self) -> Option<Departure> {
         if std::mem::take(&mut self.window_probe_pending) && self.board.flight_size() == 0 {
             let room = (self.board.una + self.peer_window.bytes).saturating_sub(self.board.nxt);
-            if self.board.nxt < self.buffer.end() {
-                let kind = if room > 0 { Kind::New } else { Kind::WindowProbe };
-                return Some(self.first(room.max(1), false, kind));
+            let waiting = self.buffer.end().saturating_sub(self.board.nxt);
+            if waiting > 0 && room > 0 {
+                return Some(self.first(room.min(waiting).min(self.mss), false, Kind::New));
+            } else if waiting > 0 {
+                return Some(self.window_probe());
             }
         }
         if std::mem::take(&mut self.probe_pending) {
@@ -139,6 +141,14 @@ impl Sender {
             return Some(self.again(&last, Kind::Tlp));
         }
         None
+    }
+
+    /// A segment without payload, one position before what is awaited: the peer must answer it
+    /// (RFC 9293 section 3.10.7.4). Linux's `tcp_xmit_probe_skb`.
+    fn window_probe(&self) -> Departure {
+        let start = self.board.nxt - 1;
+        let kind = Kind::WindowProbe;
+        Departure { start, payload: 0, fin: false, push: false, cwr: false, kind }
     }
 
     /// RFC 6675 NextSeg() rules 3 and 4, when there is neither a lost segment nor new data: a hole
@@ -194,7 +204,8 @@ impl Sender {
             && now.since(self.last_sent) > self.rto.timeout()
             && self.config.slow_start_after_idle;
         if is_idle {
-            let path = self.path(now);
+            let mut path = self.path(now);
+            path.idle_timeouts = (now.since(self.last_sent).0 - 1) / self.rto.timeout().0.max(1);
             self.cc.on_idle(&path);
             self.last_sent = now;
         }
@@ -202,14 +213,14 @@ impl Sender {
 
     fn first(&self, payload: u64, fin: bool, kind: Kind) -> Departure {
         let start = self.board.nxt;
-        let is_last = start + payload == self.buffer.end();
-        Departure { start, payload, fin, is_last, cwr: self.ecn.cwr_pending, kind }
+        let push = self.buffer.ends_write(start, start + payload);
+        Departure { start, payload, fin, push, cwr: self.ecn.cwr_pending, kind }
     }
 
     fn again(&self, sent: &Sent, kind: Kind) -> Departure {
         let payload = u64::from(sent.len) - u64::from(sent.fin);
-        let is_last = sent.start + payload == self.buffer.end();
-        Departure { start: sent.start, payload, fin: sent.fin, is_last, cwr: false, kind }
+        let push = self.buffer.ends_write(sent.start, sent.start + payload);
+        Departure { start: sent.start, payload, fin: sent.fin, push, cwr: false, kind }
     }
 
     fn recovery_kind(&self) -> Kind {
@@ -235,7 +246,9 @@ impl Sender {
             self.board.retransmit(departure.start, now, state);
             self.note_again(now, departure);
         }
-        if let Some(rate_bps) = self.pacing_rate_bps() {
+        if let Some(rate_bps) = self.pacing_rate_bps()
+            && self.counts.data_segments > u64::from(self.config.unpaced_segs)
+        {
             self.pacer.on_sent(now, bytes, rate_bps, self.quantum(rate_bps));
         }
         self.last_sent = now;
@@ -274,9 +287,9 @@ impl Sender {
             && self.recovery.phase == Phase::Recovery
             && self.recovery.variant.is_selective()
         {
-            // RFC 6675 section 6 allows to restart the timer with every retransmission. Linux does so
-            // with that of the oldest segment only (`tcp_xmit_retransmit_queue`): otherwise a flight
-            // of retransmissions puts off the timeout that a lost one of them needs.
+            // RFC 6675 section 6 allows to restart the timer with every retransmission. Linux does
+            // so with that of the oldest segment only (`tcp_xmit_retransmit_queue`): otherwise a
+            // flight of retransmissions puts off the timeout that a lost one of them needs.
             self.timers.retransmission = now + self.rto.timeout();
         }
     }

@@ -253,6 +253,7 @@ impl Sender {
             min_rtt: self.rto.min_rtt(),
             is_cwnd_limited: self.is_cwnd_limited(),
             is_app_limited: self.rate.is_app_limited(),
+            idle_timeouts: 0,
             in_recovery: self.recovery.phase == Phase::Recovery,
             in_loss: self.recovery.phase == Phase::Loss,
         }

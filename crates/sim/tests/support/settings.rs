@@ -62,6 +62,7 @@ fn apply_one(config: &mut Config, key: &str, value: &str) -> Result<(), String> 
         "window_clamp" => config.window_clamp_bytes = Some(number(value)?),
         "pacing" if value == "window" => config.pacing = Pacing::Window,
         "pacing" => config.pacing = Pacing::Rate(number(value)?),
+        "unpaced" => config.unpaced_segs = number(value)? as u32,
         "tso" => config.tso_max_bytes = number(value)? as u32,
         "restart" => config.slow_start_after_idle = bool_of(value)?,
         "retries" => config.max_retries = Some(number(value)? as u32),

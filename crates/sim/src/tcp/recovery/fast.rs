@@ -112,9 +112,10 @@ impl Sender {
         self.recovery.force_retransmit = true;
     }
 
-    /// What was outstanding at the loss is acknowledged. Where later losses are known the next recovery
-    /// begins at once (`tcp_fastretrans_alert`): a loss beyond the recovery point is a congestion event
-    /// of its own (RFC 6675 section 5.1). A controller that governs recovery does not see it end.
+    /// What was outstanding at the loss is acknowledged. Where later losses are known the next
+    /// recovery begins at once (`tcp_fastretrans_alert`): a loss beyond the recovery point is a
+    /// congestion event of its own (RFC 6675 section 5.1). A controller that governs recovery does
+    /// not see it end.
     fn complete_recovery(&mut self, now: Nanos, delivery: &Delivery) {
         if !self.recovery.variant.is_selective() || !self.board.has_lost() {
             self.recovery.undo.on_repaired();

@@ -1,6 +1,6 @@
 //! Was the reduction needed? Retransmissions that arrive in duplicate say no (RFC 2883, RFC 3708),
-//! and so do acknowledgements after a timeout for what was not sent again (F-RTO, RFC 5682). With timestamps the first
-//! acknowledgement says it (RFC 3522).
+//! and so do acknowledgements after a timeout for what was not sent again (F-RTO, RFC 5682). With
+//! timestamps the first acknowledgement says it (RFC 3522).
 
 use tcpwhy_core::units::Nanos;
 
@@ -37,8 +37,8 @@ impl Undo {
         self.is_of_timeout
     }
 
-    /// Whether what was sent at `echoed_at`, the start of a tick of the timestamps clock, left before
-    /// the first retransmission (RFC 3522 section 3.2 step 5).
+    /// Whether what was sent at `echoed_at`, the start of a tick of the timestamps clock, left
+    /// before the first retransmission (RFC 3522 section 3.2 step 5).
     pub fn is_late(&self, echoed_at: Option<Nanos>) -> bool {
         let tick = |time: Nanos| time.0.div_euclid(Nanos::MILLISECOND.0);
         echoed_at.zip(self.first_at).is_some_and(|(echoed, first)| tick(echoed) < tick(first))

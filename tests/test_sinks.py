@@ -33,7 +33,7 @@ def written(batch_of, tmp_path):
 
 def test_jsonl(written):
     rows = [json.loads(line) for line in written("f.jsonl").read_text().splitlines()]
-    assert [row["flow_id"] for row in rows] == [LARGEST, 2]
+    assert [row["flow_id"] for row in rows] == [str(LARGEST), "2"]
     assert rows[0]["src"] == 'a "quoted", name'
     assert rows[0]["limitation"] is None
     assert rows[1]["handshake_seen"] is True

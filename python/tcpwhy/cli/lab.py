@@ -27,7 +27,7 @@ EXAMPLES = (
     "# what there is",
     "tcpwhy lab list",
     "# one of them on this machine's TCP",
-    "sudo tcpwhy lab run receiver_window",
+    "sudo tcpwhy lab run policer_reno",
 )
 
 

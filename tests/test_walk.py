@@ -1,0 +1,165 @@
+"""A stranger's walk over every command: no traceback, nothing cut off, no contradiction."""
+
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import click
+import pytest
+
+from tcpwhy.cli import tcpwhy as commands
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = ROOT / "tests" / "data"
+CONTEXT = click.Context(commands, info_name="tcpwhy")
+NAMES = commands.list_commands(CONTEXT)
+
+RUN = {
+    "analyze": 0,
+    "explain": 0,
+    "graph": 0,
+    "report": 0,
+    "query": 0,
+    "taps": 0,
+    "doctor": 0,
+    "model": 0,
+    "simulate": 0,
+    "man": 0,
+    "completion": 0,
+}
+"""Commands whose examples are run here; others take root, real time or another host."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with the files that examples name."""
+    folder = tmp_path_factory.mktemp("walk")
+    shutil.copy(DATA / "loss_sender.pcap", folder / "slow.pcap")
+    shutil.copy(DATA / "loss_sender.pcap", folder / "before.pcap")
+    shutil.copy(DATA / "loss_receiver.pcap", folder / "behind.pcap")
+    shutil.copy(ROOT / "scenarios" / "policer_reno.toml", folder / "slow.toml")
+    return folder
+
+
+def examples(name):
+    command = commands.get_command(CONTEXT, name)
+    return [line for line in vars(command)["examples"] if not line.startswith("#")]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_has_help_with_examples_that_it_understands(name, tcpwhy):
+    done = tcpwhy(name, "--help")
+    assert done.returncode == 0
+    assert "Examples:" in done.stdout
+    lines = examples(name)
+    assert lines
+    for line in lines:
+        words = shlex.split(line.split("|")[0].split(">")[0].removeprefix("sudo "))
+        if words[0] != "tcpwhy":
+            continue
+        command = commands.get_command(CONTEXT, words[1])
+        # Raises a UsageError for what the command does not take.
+        inner = command.make_context(words[1], words[2:], parent=CONTEXT)
+        assert inner.command is command
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name in RUN])
+def test_examples_run(name, tcpwhy, folder):
+    if name == "query":
+        tcpwhy("analyze", "slow.pcap", "-o", "store/", cwd=folder)
+    for line in examples(name):
+        if "|" in line or "$(" in line or ">" in line.partition("'")[0] or "~" in line:
+            continue
+        words = [word for word in shlex.split(line) if word != "*.pcap"]
+        if "*.pcap" in line:
+            words[2:2] = ["slow.pcap", "behind.pcap"]
+        done = tcpwhy(*words[1:], cwd=folder, timeout=120)
+        assert done.returncode == 0, (line, done.stderr)
+        assert "Traceback" not in done.stderr
+        assert "…" not in done.stdout, line
+
+
+@pytest.mark.parametrize("capture", sorted(DATA.glob("*.pcap")), ids=lambda path: path.stem)
+def test_overview_rows_and_argument_agree(capture, tcpwhy):
+    text = tcpwhy("analyze", capture, "--all", "-v").stdout
+    rows = json.loads(tcpwhy("analyze", capture, "--format", "json").stdout)
+    for row in rows:
+        if not row["data_packets"]:
+            continue
+        limit = row["cause"] or row["limitation"] or "unknown"
+        ends = f"{row['src']}:{row['src_port']} → {row['dst']}:{row['dst_port']}"
+        [line] = [line for line in text.splitlines() if ends in line]
+        assert line.split()[0] == str(row["stream"])
+        assert f"  {limit}" in line
+        told = tcpwhy("explain", capture, "--flow", row["stream"], "--format", "jsonl")
+        argued = {half["direction"]: half for half in json.loads(told.stdout)["halves"]}
+        if row["direction"] in argued:
+            half = argued[row["direction"]]
+            assert (half["cause"], half["confidence"]) == (row["cause"], row["confidence"])
+
+
+def test_a_file_alone_and_r_are_analyze(tcpwhy):
+    capture = DATA / "slow_reader.pcap"
+    expected = tcpwhy("analyze", capture).stdout
+    assert expected
+    assert tcpwhy(capture).stdout == tcpwhy("-r", capture).stdout == expected
+    assert tcpwhy("analyze", "-r", capture).stdout == expected
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (["analyse"], "did you mean analyze"),
+        (["explian"], "did you mean explain"),
+        (["nothing.pcap"], "no file and no command"),
+        (["xyzzy"], "tcpwhy --help lists them"),
+    ],
+)
+def test_what_is_mistyped_is_answered(typed, told, tcpwhy):
+    done = tcpwhy(*typed)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert told in done.stderr
+
+
+def test_help_and_version_as_people_type_them(tcpwhy):
+    assert tcpwhy("help", "analyze").stdout == tcpwhy("analyze", "--help").stdout
+    assert tcpwhy("-V").stdout == tcpwhy("--version").stdout
+    text = tcpwhy("--help").stdout
+    assert "..." not in text.replace("[ARGS]...", "")
+    assert all(f"  {name}" in text for name in NAMES)
+
+
+def test_flows_are_chosen_by_number_end_pair_and_id(tcpwhy):
+    capture = DATA / "slow_reader.pcap"
+    rows = json.loads(tcpwhy("analyze", capture, "--format", "json").stdout)
+    pair = "192.0.2.10:60924-198.51.100.20:5001"
+    names = ["0", "192.0.2.10:60924", "198.51.100.20:5001", pair, rows[0]["flow_id"]]
+    found = {tcpwhy("explain", capture, "--flow", name).stdout.split("\n\n")[1] for name in names}
+    assert len(found) == 1
+    for name in names:
+        done = tcpwhy("analyze", capture, "--flow", name, "--format", "jsonl")
+        assert len(done.stdout.splitlines()) == len(rows)
+    assert "no flow 7: they are 0 to 0" in tcpwhy("analyze", capture, "--flow", "7").stderr
+
+
+def test_rows_come_in_order_of_time_and_the_same_on_every_run(tcpwhy):
+    captures = sorted(DATA.glob("*.pcap"))
+    for table in ("flows", "intervals", "periods"):
+        texts = [tcpwhy("analyze", *captures, "--table", table, "--format", "jsonl").stdout]
+        texts += [
+            tcpwhy("analyze", *captures, "--table", table, "--format", "jsonl", *more).stdout
+            for more in ([], ["--workers", "1"], ["--workers", "5"])
+        ]
+        assert len(set(texts)) == 1, table
+        starts = [json.loads(line)["start_ns"] for line in texts[0].splitlines()]
+        assert starts == sorted(starts)
+
+
+def test_man_pages_and_completion(tcpwhy, tmp_path):
+    assert tcpwhy("man", "-o", tmp_path).returncode == 0
+    pages = {path.name for path in tmp_path.iterdir()}
+    assert pages == {"tcpwhy.1", *(f"tcpwhy-{name}.1" for name in NAMES)}
+    assert ".SH EXAMPLES" in (tmp_path / "tcpwhy-analyze.1").read_text()
+    assert re.search(r"complete.*tcpwhy", tcpwhy("completion", "bash").stdout)

@@ -34,7 +34,7 @@ CITED_LATER = ("tools/tidy.py", "tests/test_tidy.py", "crates/core/src/diagnosis
 
 # Words of docs/style.md that are gone for good, by the folders that are free of them.
 BANNED = {
-    "crates/core/src/flow/": r"told|lately|deaf|spare",
+    "crates/core/src/flow/": r"told|lately|deaf|spare|settled",
     "crates/core/src/wire/": r"told|lately|deaf|spare|settled|of which",
     "crates/core/src/record/": r"told|lately|deaf|spare|settled",
     "crates/core/src/score/": r"told|lately|deaf|spare|settled|of which",

@@ -329,7 +329,7 @@ impl Analysis {
         if self.is_chosen(flow, flow_id) {
             let ends = report::ends(flow, flow_id, side);
             let rtt = flow.halves[1 - side].rtt.newest(&before);
-            let row = report::segment_row(flow, ends, frame, (entry, sack), &filed, rtt);
+            let row = report::segment_row(flow, ends, frame, entry, sack, &filed, rtt);
             self.rows.segments.push(row);
         }
     }

@@ -176,7 +176,8 @@ pub fn segment_row(
     flow: &Flow,
     ends: Ends,
     frame: u64,
-    (entry, sack): (&Entry, &[(Seq, Seq)]),
+    entry: &Entry,
+    sack: &[(Seq, Seq)],
     filed: &SegmentOutcome,
     rtt_ns: Option<Nanos>,
 ) -> SegmentRow {

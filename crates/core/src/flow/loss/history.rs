@@ -68,7 +68,7 @@ impl LossHistory {
         if data.is_new() {
             let parts = entry.payload_len.div_ceil(mss.max(1)).clamp(1, MAX_PARTS) as u16;
             let flight = data.relative_flight;
-            since.pattern.sent(data.start, flight, (parts, part), data.flight.repairing);
+            since.pattern.sent(data.start, flight, parts, part, data.flight.repairing);
         }
         if let Some(lost) = filed.lost_at {
             since.trace.lost(lost, filed.seen_bytes, queued);
@@ -79,7 +79,8 @@ impl LossHistory {
                 since.pattern.lost(
                     data.start,
                     flight,
-                    (filed.loss_event, data.rtt_before.is_high),
+                    filed.loss_event,
+                    data.rtt_before.is_high,
                     mss,
                 );
             }

@@ -48,7 +48,7 @@ impl Pattern {
     /// New data from byte `start` on was sent at this relative flight, in so many parts of so much
     /// flight each (a super-packet has several); `repairing` while a loss is repaired.
     #[inline]
-    pub fn sent(&mut self, start: u64, flight: u16, (parts, each): (u16, u16), repairing: bool) {
+    pub fn sent(&mut self, start: u64, flight: u16, parts: u16, each: u16, repairing: bool) {
         if self.steady_from.is_none() && !repairing {
             self.steady_from = Some(start);
         }
@@ -62,7 +62,7 @@ impl Pattern {
     /// The segment from byte `start` on was lost; it had been sent at this relative flight.
     /// `first` tells whether it begins an episode, `high` whether the round-trip time before it was
     /// above the mean. Segments have `mss` bytes.
-    pub fn lost(&mut self, start: u64, flight: u16, (first, high): (bool, bool), mss: u32) {
+    pub fn lost(&mut self, start: u64, flight: u16, first: bool, high: bool, mss: u32) {
         if self.steady_from.is_none_or(|from| start < from) {
             return;
         }
@@ -153,16 +153,17 @@ mod tests {
         let (mut random, mut clustered) = (Pattern::default(), Pattern::default());
         for segment in 0..40_000u64 {
             let flight = 10 + (segment % 200) as u16 / 10;
-            random.sent(segment * 1_000, flight, (1, 1), false);
-            clustered.sent(segment * 1_000, flight, (1, 1), false);
+            random.sent(segment * 1_000, flight, 1, 1, false);
+            clustered.sent(segment * 1_000, flight, 1, 1, false);
             if draw() < 0.02 {
-                random.lost(segment * 1_000, flight, (true, segment % 2 == 0), 1_000);
+                random.lost(segment * 1_000, flight, true, segment % 2 == 0, 1_000);
             }
             if segment % 200 > 195 {
                 clustered.lost(
                     segment * 1_000,
                     flight,
-                    (segment % 200 == 196, segment % 2 == 0),
+                    segment % 200 == 196,
+                    segment % 2 == 0,
                     1_000,
                 );
             }
@@ -181,10 +182,10 @@ mod tests {
     #[test]
     fn losses_of_slow_start_do_not_count() {
         let mut pattern = Pattern::default();
-        (0..100u64).for_each(|segment| pattern.sent(segment * 1_000, 10, (1, 1), segment < 50));
-        (0..50u64).for_each(|segment| pattern.lost(segment * 1_000, 20, (true, true), 1_000));
+        (0..100u64).for_each(|segment| pattern.sent(segment * 1_000, 10, 1, 1, segment < 50));
+        (0..50u64).for_each(|segment| pattern.lost(segment * 1_000, 20, true, true, 1_000));
         assert_eq!(pattern.shape(), None);
-        (0..11u64).for_each(|n| pattern.lost(50_000 + n * 4_000, 10, (true, true), 1_000));
+        (0..11u64).for_each(|n| pattern.lost(50_000 + n * 4_000, 10, true, true, 1_000));
         assert_eq!(pattern.shape().map(|shape| shape.losses), Some(10));
     }
 
@@ -192,10 +193,10 @@ mod tests {
     fn what_lies_between_losses_around_one_of_a_queue_is_no_gap() {
         let mut pattern = Pattern::default();
         for n in 0..200u64 {
-            pattern.sent(n * 1_000, 10, (1, 1), false);
+            pattern.sent(n * 1_000, 10, 1, 1, false);
             match n {
                 100..150 if n % 10 == 0 => pattern.interrupt(),
-                _ if n % 4 == 0 => pattern.lost(n * 1_000, 10, (true, false), 1_000),
+                _ if n % 4 == 0 => pattern.lost(n * 1_000, 10, true, false, 1_000),
                 _ => {}
             }
         }
@@ -207,10 +208,10 @@ mod tests {
     fn a_super_packet_counts_as_its_parts() {
         let (mut whole, mut cut) = (Pattern::default(), Pattern::default());
         for n in 0..200u64 {
-            whole.sent(n * 4_000, 100, (4, 25), false);
-            (0..4).for_each(|part| cut.sent(n * 4_000, 100 + part * 25, (1, 25), false));
+            whole.sent(n * 4_000, 100, 4, 25, false);
+            (0..4).for_each(|part| cut.sent(n * 4_000, 100 + part * 25, 1, 25, false));
             for pattern in [&mut whole, &mut cut] {
-                pattern.lost(n * 4_000, 150, (true, false), 1_000);
+                pattern.lost(n * 4_000, 150, true, false, 1_000);
             }
         }
         let flight = whole.shape().expect("many").flight;

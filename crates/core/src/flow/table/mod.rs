@@ -29,7 +29,7 @@ pub struct Table<F> {
     /// Where the search for idle flows goes on.
     sweep: usize,
     /// Where settling goes on.
-    settled: usize,
+    next_settle: usize,
     hash_key: HashKey,
 }
 
@@ -108,7 +108,7 @@ impl<F> Table<F> {
             lists,
             limits,
             sweep: 0,
-            settled: 0,
+            next_settle: 0,
             hash_key,
         }
     }
@@ -292,8 +292,8 @@ impl<F> Table<F> {
     /// left out: they may never need state.
     pub fn settle(&mut self, count: usize, analyse: &mut impl Analyse<Flow = F>) {
         for _ in 0..count.min(self.slots.len()) {
-            self.settled = (self.settled + 1) % self.slots.len();
-            let slot = &mut self.slots[self.settled];
+            self.next_settle = (self.next_settle + 1) % self.slots.len();
+            let slot = &mut self.slots[self.next_settle];
             let long = slot.flow.is_some() || slot.log.len() >= LONG_LOG;
             if long && slot.held() && !slot.log.is_empty() {
                 slot.drain(&mut self.pool, analyse);

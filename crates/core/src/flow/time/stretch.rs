@@ -199,11 +199,11 @@ impl Stretch {
             return None;
         }
         let periods = period::merge(std::mem::take(&mut self.periods), MERGE_DROP);
-        let settled = periods.len().saturating_sub(KEPT_PERIODS);
-        Some((periods, settled))
+        let done = periods.len().saturating_sub(KEPT_PERIODS);
+        Some((periods, done))
     }
 
-    /// Takes the periods back that have not settled.
+    /// Takes the periods back that Merge may still join.
     pub fn keep_periods(&mut self, periods: Vec<Period>) {
         self.periods = periods;
     }
@@ -271,5 +271,5 @@ impl Stretch {
 /// Periods that wait for others to be merged with, some 500 bytes each. Programs that pause have
 /// thousands, and most flows do.
 const MAX_PERIODS: usize = 10;
-/// Periods of which Merge still sees the neighbours when others have settled.
+/// Periods that Merge may still join when others are final.
 const KEPT_PERIODS: usize = 4;

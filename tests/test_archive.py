@@ -197,7 +197,9 @@ def test_a_capture_that_is_split_gives_the_rows_of_the_whole(tmp_path, tcpwhy):
 def every_row(store, table):
     with duckdb.connect() as connection:
         rows = f"FROM read_parquet('{store}/{table}/*/*.parquet', union_by_name = true)"
-        return connection.execute(f"SELECT * {rows} ORDER BY ALL").fetchall()
+        # The number of a connection in its capture takes all of them: a part has NULL.
+        columns = "COLUMNS(name -> name <> 'stream')"
+        return connection.execute(f"SELECT {columns} {rows} ORDER BY ALL").fetchall()
 
 
 def test_damage_of_a_capture_that_is_split_is_told_once(captures, tmp_path, tcpwhy):

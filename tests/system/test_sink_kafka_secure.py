@@ -76,7 +76,7 @@ def test_rows_arrive_over_tls_though_the_first_broker_is_away(
 
 @pytest.mark.parametrize(
     ("changed", "told"),
-    [({"password": "wrong"}, "uthentication failed"), ({"ca": "other.pem"}, "certificate")],
+    [({"password": "wrong"}, "Invalid username or password"), ({"ca": "other.pem"}, "certificate")],
 )
 def test_what_is_refused_is_one_line(kafka, tcpwhy, tmp_path, changed, told):
     if "ca" in changed:

@@ -102,8 +102,9 @@ pub fn analyze(source: Source, options: Options) -> Result<Stream, Error> {
     let inputs = Inputs::open_ahead(&source.inputs, &source.ahead, shared.clone());
     let ends = inputs.are_files() && source.pace.is_none();
     let sources = inputs.sources.clone();
+    let is_partial = source.filter.is_some() || source.part.is_some();
     let ordered = match ends {
-        true => ordered::Ordered::holding(sources, &options, source.filter.is_some()),
+        true => ordered::Ordered::holding(sources, &options, is_partial),
         false => ordered::Ordered::passing(sources),
     };
     let filter = source.filter.map(|expression| Filter::new(expression, inputs.linktypes()));

@@ -85,8 +85,10 @@ class _Kafka:
             raise UsageError(f"{url.text}: no format {self._format!r}: there are json and arrow")
         self._rows = _Json() if self._format == "json" else _Arrow()
         self._trouble = ""
+        brokers = _brokers(url)
+        self._has_others = len(brokers) > 1
         settings: dict[str, Any] = {
-            "bootstrap.servers": ",".join(_brokers(url)),
+            "bootstrap.servers": ",".join(brokers),
             "client.id": "tcpwhy",
             "enable.idempotence": True,
             "compression.type": "zstd",
@@ -113,7 +115,9 @@ class _Kafka:
                 return
             except self._error as error:
                 self._producer.poll(0)
-                if self._trouble or time.monotonic() > until:
+                # Where one of several is away, another one may answer.
+                told = self._trouble and not self._has_others
+                if told or time.monotonic() > until:
                     raise UnavailableError(self._trouble or error.args[0].str()) from error
 
     def encode(self, table: str, batch: Batch) -> Iterable[Chunk]:
@@ -165,6 +169,9 @@ class _Kafka:
 
     def _note(self, error: Any) -> None:
         """Keep the last error; the library adds where in itself, and after how long."""
+        # That all brokers are down is told after the reason why.
+        if self._trouble and error.name() == "_ALL_BROKERS_DOWN":
+            return
         self._trouble = error.str().rpartition("failed: ")[2].partition(" (after")[0]
 
 

@@ -98,7 +98,7 @@ impl Window {
             self.ssthresh = self.ssthresh.max(self.cwnd / 4 * 3);
         }
         let least = self.initial_window.min(self.cwnd);
-        let halved = self.cwnd / path.mss >> path.idle_timeouts.clamp(0, 63);
+        let halved = (self.cwnd / path.mss) >> path.idle_timeouts.clamp(0, 63);
         self.cwnd = (halved * path.mss).max(least);
     }
 

@@ -184,3 +184,16 @@ def test_errors_are_one_tree():
         assert issubclass(error, tcpwhy.TcpwhyError)
     codes = [e.exit_code for e in (tcpwhy.UsageError, tcpwhy.InputError, tcpwhy.PrivilegeError)]
     assert codes == [2, 3, 4]
+
+
+def test_patterns_and_open_files_are_read_like_paths(capture):
+    expected = tcpwhy.analyze(capture).to_arrow().drop_columns(["source"])
+    matched = tcpwhy.analyze(str(capture.parent / "*.pcap"))
+    assert matched.to_arrow().drop_columns(["source"]).equals(expected)
+    with capture.open("rb") as file:
+        opened = tcpwhy.analyze(file)
+    assert opened.to_arrow().drop_columns(["source"]).equals(expected)
+    with pytest.raises(tcpwhy.InputError, match="no file matches this pattern"):
+        tcpwhy.analyze(str(capture.parent / "*.none"))
+    with pytest.raises(tcpwhy.UsageError, match="to_duckdb takes a connection"):
+        tcpwhy.analyze(capture).to_duckdb("flows")

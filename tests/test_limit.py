@@ -8,6 +8,7 @@ import pytest
 from tcpwhy import tcpinfo
 from tcpwhy.active.advice import advise
 from tcpwhy.active.limit import limit_of, overall
+from tcpwhy.active.report import reached
 from tcpwhy.active.rows import row_of
 
 MSS = 1448
@@ -270,3 +271,13 @@ def test_a_full_path_promises_nothing():
     assert advice.headroom_bps is None
     assert advice.gain_unknown
     assert "AQM" in advice.remedy
+
+
+def test_a_rate_that_was_asked_for_and_kept_is_the_limit():
+    samples = transfer(rate_bps=49e6, busy=0.9, unacked=0, notsent_bytes=0)
+    found = advise([limit_of(samples)], samples, bitrate_bps=50e6)
+    assert found.limitation == "application"
+    kept = reached(found, samples, 50e6)
+    assert (kept.word, kept.headroom_bps) == ("application/paced", None)
+    assert "50.0 Mbit/s asked for (--bitrate), 49.0 Mbit/s reached" in kept.evidence
+    assert reached(found, samples, 80e6) is found

@@ -239,3 +239,16 @@ def test_another_process_reads_while_parts_are_written(batch_of, tmp_path):
     assert all(rows % ROWS == 0 for pair in seen for rows in pair)
     assert [pair[0] for pair in seen] == sorted(pair[0] for pair in seen)
     assert not list(Path(tmp_path).rglob("*.tmp"))
+
+
+def test_times_stand_beside_nanoseconds_and_print_with_any_zone(batch_of, tmp_path, tcpwhy):
+    write(tmp_path / "s", batch_of("flows", SPAN | {"flow_id": 1}))
+    [(start, end)] = ask(tmp_path / "s", "SELECT start_time, end_time FROM flows")
+    assert (f"{start:%Y-%m-%d %H:%M:%S}", (end - start).total_seconds()) == (
+        "2024-10-04 00:00:00",
+        1,
+    )
+    zoned = "SELECT to_timestamp(start_ns / 1e9) AS at FROM flows"
+    done = tcpwhy("query", tmp_path / "s", zoned)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "2024-10-04" in done.stdout

@@ -110,3 +110,18 @@ def test_a_name_tells_how_its_value_is_shown():
     assert as_quantity(0.001, "loss") == "0.1 %"
     assert as_quantity(38.73, "window_segs") == "38.7 segments"
     assert as_quantity(1.2247, "c") == "1.22"
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "expected"),
+    [
+        ("64K", "bytes", 64_000),
+        ("64Ki", "bytes", 65_536),
+        ("64KiB", "bytes", 65_536),
+        ("10m", "bps", 10_000_000),
+        ("10Mbit/s", "bps", 10_000_000),
+        ("2.5G", "bps", 2_500_000_000),
+    ],
+)
+def test_numbers_may_be_written_as_for_iperf3_or_with_units(text, unit, expected):
+    assert quantity(text, unit) == expected

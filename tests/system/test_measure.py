@@ -226,7 +226,7 @@ def test_the_python_api_is_the_same_verb():
         (["measure"], "name a HOST"),
         (["measure", "127.0.0.1:x"], "is no number"),
         (["measure", "127.0.0.1", "-R", "--bidir"], "exclude each other"),
-        (["measure", "127.0.0.1", "--sndbuf", "much"], "is not a number"),
+        (["measure", "127.0.0.1", "--sndbuf", "much"], "is not understood"),
         (["measure", "127.0.0.1", "--sweep", "mood=good"], "a sweep is WHAT=VALUE"),
     ],
 )

@@ -48,7 +48,7 @@ def test_a_server_of_active_tests(running, number):
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_sockets(running, number):
-    process = running("sockets", "--all", "--interval", "300ms", "--format", "jsonl")
+    process = running("sockets", "--all", "--watch", "--interval", "300ms", "--format", "jsonl")
     # It listens to signals before it looks for the first time; a second look follows the first.
     with subprocess.Popen([sys.executable, "-c", LISTENER], stdout=subprocess.PIPE) as other:
         other.stdout.readline()

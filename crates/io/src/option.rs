@@ -267,6 +267,6 @@ mod tests {
         }
         let unknown =
             Settings::of(Command::Monitor).set(Command::Monitor, "pace", Value::Factor(1.0));
-        assert!(unknown.unwrap_err().to_string().contains("no option pace: there are interval,"));
+        assert!(unknown.unwrap_err().to_string().contains("no option pace: there are filter,"));
     }
 }

@@ -62,6 +62,8 @@ class FactorType(click.FloatRange):
 DURATION = DurationType()
 FACTOR = FactorType(min=0, min_open=True)
 SIZE = SizeType()
+INPUT = click.Path(allow_dash=True, readable=False)
+"""A capture or a store; shells complete it. Whether it can be read is said by what reads it."""
 
 FORMAT = click.option(
     "--format",

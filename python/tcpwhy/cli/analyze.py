@@ -14,7 +14,7 @@ from tcpwhy.analysis import TABLES, Result, analyze
 from tcpwhy.annotate import Copy
 from tcpwhy.cli import INTERRUPTED, _view
 from tcpwhy.cli._help import Described
-from tcpwhy.cli._options import FORMAT, OUTPUT, options, view
+from tcpwhy.cli._options import FORMAT, INPUT, OUTPUT, options, view
 from tcpwhy.cli._progress import progress_of
 from tcpwhy.cli._status import losses
 from tcpwhy.cli._stopping import stopping
@@ -36,13 +36,13 @@ EXAMPLES = (
 
 
 @click.command("analyze", cls=Described)
-@click.argument("captures", nargs=-1, metavar="CAPTURE...", type=click.Path(allow_dash=True))
+@click.argument("captures", nargs=-1, metavar="CAPTURE...", type=INPUT)
 @click.option(
     "-r",
     "--read",
     "also",
     multiple=True,
-    type=click.Path(allow_dash=True),
+    type=INPUT,
     metavar="CAPTURE",
     help="The same as CAPTURE, as tcpdump and tshark have it.",
 )

@@ -10,7 +10,7 @@ import click
 
 from tcpwhy._core import UsageError
 from tcpwhy.cli._help import Described
-from tcpwhy.cli._options import DURATION
+from tcpwhy.cli._options import DURATION, INPUT
 from tcpwhy.cli._progress import progress_of
 from tcpwhy.explain.connection import Connection, explain_connection
 from tcpwhy.explain.frame import Explanation, explain_frame
@@ -31,7 +31,7 @@ EXAMPLES = (
 
 
 @click.command("explain", cls=Described)
-@click.argument("source", metavar="CAPTURE|STORE", type=click.Path(allow_dash=True))
+@click.argument("source", metavar="CAPTURE|STORE", type=INPUT)
 @click.option(
     "--flow",
     metavar="FLOW",

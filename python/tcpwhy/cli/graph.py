@@ -8,7 +8,7 @@ import click
 
 from tcpwhy._core import UsageError
 from tcpwhy.cli._help import Described
-from tcpwhy.cli._options import DURATION
+from tcpwhy.cli._options import DURATION, INPUT
 from tcpwhy.cli._progress import progress_of
 from tcpwhy.units import nanoseconds
 
@@ -22,9 +22,7 @@ EXAMPLES = (
 
 
 @click.command("graph", cls=Described)
-@click.argument(
-    "source", metavar="CAPTURE|STORE|SCENARIO|SAMPLES|IFACE", type=click.Path(allow_dash=True)
-)
+@click.argument("source", metavar="CAPTURE|STORE|SCENARIO|SAMPLES|IFACE", type=INPUT)
 @click.option(
     "--live",
     type=DURATION,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tcpwhy.cli._help import Described
+from tcpwhy.cli._options import INPUT
 from tcpwhy.files import COPY_OPTIONS, write_answer
 from tcpwhy.sinks import format_of, output
 from tcpwhy.store import Store, explained, questions
@@ -34,7 +35,7 @@ EXAMPLES = (
 
 
 @click.command("query", cls=Described)
-@click.argument("store", type=click.Path())
+@click.argument("store", type=INPUT)
 @click.argument("question", required=False, metavar="[NAME|SQL]", shell_complete=_stored)
 @click.option(
     "--format",
@@ -59,9 +60,22 @@ def command(store: str, question: str | None, format: str | None, target: str) -
     with explained(opened.path):
         if chosen == "table":
             is_own = question not in questions()
-            _print(answer.columns, answer.fetchall(), target, is_own=is_own)
+            _print(answer.columns, _readable(answer).fetchall(), target, is_own=is_own)
         else:
             _write(answer, chosen, target)
+
+
+def _readable(answer: "duckdb.DuckDBPyRelation") -> "duckdb.DuckDBPyRelation":
+    """Make texts of times with a zone, for which Python would need another package."""
+    kinds = [str(kind) == "TIMESTAMP WITH TIME ZONE" for kind in answer.types]
+    if not any(kinds):
+        return answer
+    quoted = [name.replace('"', '""') for name in answer.columns]
+    columns = (
+        f'"{name}"::VARCHAR AS "{name}"' if zoned else f'"{name}"'
+        for name, zoned in zip(quoted, kinds, strict=True)
+    )
+    return answer.project(", ".join(columns))
 
 
 FEW = 20

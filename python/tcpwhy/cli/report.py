@@ -6,6 +6,7 @@ import click
 
 from tcpwhy._core import UsageError
 from tcpwhy.cli._help import Described
+from tcpwhy.cli._options import INPUT
 from tcpwhy.cli._progress import progress_of
 
 SECTION = "Captures"
@@ -16,7 +17,7 @@ EXAMPLES = (
 
 
 @click.command("report", cls=Described)
-@click.argument("source", metavar="CAPTURE|STORE", type=click.Path(allow_dash=True))
+@click.argument("source", metavar="CAPTURE|STORE", type=INPUT)
 @click.option(
     "-o",
     "--output",

@@ -14,6 +14,7 @@ import click
 
 from tcpwhy._core import TcpwhyError, UsageError
 from tcpwhy.cli._help import Described
+from tcpwhy.cli._options import INPUT
 from tcpwhy.extras import require
 from tcpwhy.store import Store
 
@@ -30,7 +31,7 @@ EXAMPLES = (
 
 
 @click.command("serve", cls=Described)
-@click.argument("store", required=False, metavar="[STORE]", type=click.Path())
+@click.argument("store", required=False, metavar="[STORE]", type=INPUT)
 @click.option("--live", metavar="IFACE", help="Watch this link meanwhile; its rows go to STORE.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True)

@@ -11,7 +11,7 @@ import click
 from tcpwhy._core import UsageError
 from tcpwhy.cli import INTERRUPTED
 from tcpwhy.cli._help import Described
-from tcpwhy.cli._options import OUTPUT
+from tcpwhy.cli._options import INPUT, OUTPUT
 from tcpwhy.cli._stopping import stopping
 from tcpwhy.sinks import open_sink, pour, tables_of
 from tcpwhy.taps import Between, Clocks, Pair, clocks, merge, pairs
@@ -26,8 +26,8 @@ EXAMPLES = (
 
 
 @click.command("taps", cls=Described)
-@click.argument("first", metavar="CAPTURE", type=click.Path())
-@click.argument("second", metavar="CAPTURE", type=click.Path())
+@click.argument("first", metavar="CAPTURE", type=INPUT)
+@click.argument("second", metavar="CAPTURE", type=INPUT)
 @click.option("--flow", metavar="COMMUNITY_ID", help="Only this connection.")
 @click.option(
     "--top",

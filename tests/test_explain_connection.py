@@ -134,7 +134,7 @@ def test_a_community_id_can_be_that_of_several_flows(tmp_path):
     assert connection.facts.halves[0].unique_bytes == 400 * packets.MSS
     assert connection.facts.chosen == "the biggest of 2 flows that this names"
     assert [other.unique_bytes for other in connection.facts.others] == [300 * packets.MSS]
-    assert "Next flows with the same ID" in "\n".join(text(connection))
+    assert "Flows that this names too" in "\n".join(text(connection))
 
 
 def test_flows_that_are_not_there(tmp_path, tcpwhy):

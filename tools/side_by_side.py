@@ -136,7 +136,7 @@ def on_the_kernel(path: Path, seed: int) -> dict[str, Any] | None:
 def retransmitted(capture: Path) -> int:
     """Count the data segments that a capture at the sender shows again."""
     flows = tcpwhy.analyze(capture, table=["flows"]).to_polars("flows")
-    again: int = flows["retransmitted_bytes"].sum()
+    again = int(flows["retransmitted_bytes"].sum())
     return round(again / 1448)
 
 

@@ -157,6 +157,8 @@ class Facts(NamedTuple):
     chosen: str
     """How this flow was chosen among those of the source."""
     others: list[Candidate]
-    """Other flows that one may want: the biggest, or those with the same Community ID."""
+    """Other flows that one may want: the biggest, or those that are named too."""
+    is_named: bool
+    """Whether this flow was asked for by a name, which may be that of several."""
     damage: list[InputError]
     """What was wrong with the capture; the rows are those found before."""

@@ -135,6 +135,7 @@ def _facts(
         periods={d: _rows(connection, Period, "periods", found, in_time, d) for d in directions},
         chosen=chosen,
         others=others,
+        is_named=flow is not None,
         damage=list(damage),
     )
 

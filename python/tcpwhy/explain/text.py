@@ -49,9 +49,9 @@ def told(connection: Connection, limit: int, style: Style) -> Iterator[str]:
     yield from _show(first, limit)
     if facts.others:
         yield ""
-        same = "the same ID" if facts.chosen.endswith("ID") else "data"
+        which = "Flows that this names too" if facts.is_named else "Next flows with data"
         listed = "; ".join(other.line for other in facts.others)
-        yield from _part("Others", f"Next flows with {same}: {listed}.", limit)
+        yield from _part("Others", f"{which}: {listed}.", limit)
 
 
 def _who(connection: Connection, limit: int, style: Style) -> Iterator[str]:

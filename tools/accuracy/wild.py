@@ -57,8 +57,8 @@ def section(found: Sequence[list[Told]]) -> Iterator[str]:
     yield "## Random worlds"
     yield (
         f"{len(found)} [random worlds](worlds.md) whose seeds, from {JUDGED_FROM} on, nothing was\n"
-        f"fitted or chosen on: {len(rows):,} intervals at all taps. The expected calibration error\n"
-        f"is {calibration_error(rows):.1%}, in {BINS} bins of equal counts."
+        f"fitted or chosen on: {len(rows):,} intervals at all taps. The expected calibration\n"
+        f"error is {calibration_error(rows):.1%}, in {BINS} bins of equal counts."
     )
     yield _by(rows, "truth", lambda row: row.allowed[0])
     yield _by(rows, "tap", lambda row: row.tap)

@@ -89,7 +89,8 @@ def fit(rows: Rows) -> Model:
     bins = additive.bins_of(rows.values[known], BINS)
     binned = bins.cut(rows.values[known])
     right, main, weight = rows.right[known], rows.main[known], rows.weight[known]
-    columns = [item for item in range(binned.shape[1]) if bins.count(item) > 2]
+    names = [name.removeprefix("before_") for name in gather.items()]
+    columns = [item for item, name in enumerate(names) if bins.count(item) > 2 and name not in LEFT]
     alone = additive.fit(
         bins,
         [additive.single(bins, item) for item in columns],
@@ -171,6 +172,8 @@ def report(model: Model, calibration: Calibration, rows: Rows) -> None:
 WEIGHT = {"worlds": 1.0, "variants": 1.0, "policing": 0.5, "real": 2.0}
 HELD_WEIGHT = {"worlds": 1.0, "variants": 0.3}
 CALIBRATE_FROM = 1700
+LEFT = ("pushes", "pushed_fully", "smalls_a_round")
+"""Items that are not weighed: worlds set PSH unlike kernels, which set it on super-segments."""
 BINS = 16
 SINGLES = 250
 CANDIDATES = 60

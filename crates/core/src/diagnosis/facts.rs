@@ -324,11 +324,6 @@ impl Facts {
 }
 
 impl Context {
-    /// Whether nothing of the other side was seen: neither an answer nor a window.
-    pub fn is_one_way(&self) -> bool {
-        self.rtt_min.is_none() && self.rwnd_max.is_none()
-    }
-
     /// IP bytes for each byte of payload in full segments.
     fn on_wire(&self) -> f64 {
         1.0 + f64::from(self.headers_bytes) / f64::from(self.mss_bytes.max(1))

@@ -30,7 +30,9 @@ pub use so_far::SoFar;
 use crate::flow::loss::burst::Density;
 use crate::flow::loss::losses::Shape;
 use crate::flow::loss::policer::Policer;
-use memory::{Memory, Observed};
+#[cfg(test)]
+use memory::Memory;
+use memory::Observed;
 use model::filter::Belief;
 use model::{ByAnswer, MODEL};
 
@@ -111,6 +113,7 @@ pub fn diagnose(case: &Case, observed: &Observed, belief: &mut Belief) -> Option
 }
 
 /// The same of a stretch that stands alone.
+#[cfg(test)]
 pub fn diagnose_alone(case: &Case) -> Option<Finding> {
     diagnose(case, &Memory::default().look(case), &mut Belief::default())
 }

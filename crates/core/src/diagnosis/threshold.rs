@@ -1,5 +1,5 @@
-//! The thresholds that tell causes of a limitation and shares of the time apart, with where they come
-//! from. What limits, the model says, which has none.
+//! The thresholds that tell causes of a limitation and shares of the time apart, with where they
+//! come from. What limits, the model says, which has none.
 //!
 //! Those that name no source were chosen on the scenarios of the repository, on draws 1 to 8 of
 //! their variants (3 and 8 by counts alone) and on the even-numbered captures of the policing

@@ -8,7 +8,7 @@ mod table;
 mod tables;
 
 pub use column::{Cell, Columns, field, finish};
-pub use observed::ObservedRow;
+pub(crate) use observed::ObservedRow;
 pub use rows::Rows;
 pub use table::Table;
 pub use tables::*;

@@ -30,7 +30,8 @@ items! {
     "rtt_to_mean" Times "mean RTT over its mean so far" |c| {
         over(c.facts.inflation? * c.rtt_min_s()?, c.so_far.rtt_mean_s?)
     };
-    "rtt_max" Times "largest RTT ever over its minimum" |c| over(c.so_far.rtt_max_s?, c.rtt_min_s()?);
+    "rtt_max" Times "largest RTT ever over its minimum"
+        |c| over(c.so_far.rtt_max_s?, c.rtt_min_s()?);
     "flight_rtt" Times "correlation of flight and RTT" |c| c.facts.flight_rtt;
     "flight_rate" Times "correlation of flight and delivery rate" |c| c.facts.flight_rate;
     "samples" Times "RTT samples for each segment" |c| {

@@ -31,6 +31,7 @@ const WEIGHTS: &[u8] = include_bytes!("weights.bin");
 /// Tables of log-odds, and what makes chances of them.
 pub struct Model {
     /// Where it comes from: lines of text.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for people, and for the test of its items"))]
     pub provenance: String,
     columns: Vec<Column>,
     terms: Vec<Term>,

@@ -62,27 +62,27 @@ counters! {
         TimeRegressions = "time_regressions",
         /// Flows seen.
         Flows = "flows",
-        /// Halves that moved data.
+        /// Directions that moved data.
         HalvesWithData = "halves_with_data",
-        /// Halves with a verdict.
+        /// Directions with a verdict.
         HalvesWithVerdict = "halves_with_verdict",
-        /// Flows of which at least one half has a verdict.
+        /// Flows of which at least one direction has a verdict.
         FlowsWithVerdict = "flows_with_verdict",
-        /// Payload bytes of all halves.
+        /// Payload bytes of all directions.
         PayloadBytes = "payload_bytes",
-        /// Payload bytes of the halves with a verdict.
+        /// Payload bytes of the directions with a verdict.
         BytesWithVerdict = "bytes_with_verdict",
-        /// Halves whose verdict has high confidence.
+        /// Directions whose verdict has high confidence.
         HalvesHigh = "halves_high_confidence",
-        /// Halves whose verdict has medium confidence.
+        /// Directions whose verdict has medium confidence.
         HalvesMedium = "halves_medium_confidence",
-        /// Halves whose verdict has low confidence.
+        /// Directions whose verdict has low confidence.
         HalvesLow = "halves_low_confidence",
-        /// Payload bytes of the halves whose verdict has high confidence.
+        /// Payload bytes of the directions whose verdict has high confidence.
         BytesHigh = "bytes_high_confidence",
-        /// Payload bytes of the halves whose verdict has medium confidence.
+        /// Payload bytes of the directions whose verdict has medium confidence.
         BytesMedium = "bytes_medium_confidence",
-        /// Payload bytes of the halves whose verdict has low confidence.
+        /// Payload bytes of the directions whose verdict has low confidence.
         BytesLow = "bytes_low_confidence",
         /// Flows put out of a full flow table before their end.
         TableEvictions = "table_evictions",
@@ -100,7 +100,7 @@ counters! {
         PacketsForgotten = "packets_forgotten",
         /// Their payload bytes.
         BytesForgotten = "bytes_forgotten",
-        /// Segments, or acknowledgements on their way, that were given up since a half had too many
+        /// Segments, or acknowledgements on their way, given up since a direction had too many
         /// outstanding: what becomes of them, such as a loss, is not counted.
         OutstandingOverflow = "outstanding_overflow",
         /// Segments of connections seen in one direction only, beyond the last 256 of each: nothing
@@ -115,7 +115,7 @@ counters! {
         TunnelOverflow = "tunnel_overflow",
         /// Segments whose numbers lie further away than any window.
         SegmentsOutOfWindow = "segments_out_of_window",
-        /// Halves with acknowledgements of data that the capture never showed.
+        /// Directions with acknowledgements of data that the capture never showed.
         CaptureGaps = "capture_gaps",
         /// Packets that the kernel dropped before the capture saw them.
         KernelDrops = "kernel_drops",
@@ -132,7 +132,7 @@ counters! {
 }
 
 impl Counter {
-    /// Counts the halves with a verdict of this confidence.
+    /// Counts the directions with a verdict of this confidence.
     pub(crate) fn halves_of(confidence: Confidence) -> Counter {
         match confidence {
             Confidence::High => Counter::HalvesHigh,
@@ -141,7 +141,7 @@ impl Counter {
         }
     }
 
-    /// Counts the payload bytes of such halves.
+    /// Counts the payload bytes of such directions.
     pub(crate) fn bytes_of(confidence: Confidence) -> Counter {
         match confidence {
             Confidence::High => Counter::BytesHigh,

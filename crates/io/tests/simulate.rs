@@ -1,5 +1,7 @@
 //! Simulations with their outputs: files, and the analysis fed directly.
 
+mod shared;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -76,10 +78,16 @@ fn counter(items: &[(&str, RecordBatch)], name: &str) -> u64 {
     batch.column(1).as_primitive::<UInt64Type>().value(row)
 }
 
-/// Row by row: where a batch ends is no property of the rows.
+/// Row by row, in order of their text: where a batch ends is no property of the rows, and only a
+/// file's come in order of time.
 fn rows<'a>(batches: impl Iterator<Item = &'a RecordBatch>) -> Vec<RecordBatch> {
-    let each = |batch: &'a RecordBatch| (0..batch.num_rows()).map(|row| batch.slice(row, 1));
-    batches.flat_map(each).collect()
+    let each = |batch: &'a RecordBatch| {
+        let batch = shared::without_places(batch);
+        (0..batch.num_rows()).map(move |row| batch.slice(row, 1))
+    };
+    let mut rows: Vec<RecordBatch> = batches.flat_map(each).collect();
+    rows.sort_by_cached_key(|row| format!("{:?}", row.columns()));
+    rows
 }
 
 #[test]

@@ -4,7 +4,17 @@
 
 use std::path::{Path, PathBuf};
 
+use arrow_array::RecordBatch;
+
 pub mod forge;
+
+/// The rows without the columns that name the input and the place in it: no property of packets.
+pub fn without_places(batch: &RecordBatch) -> RecordBatch {
+    let schema = batch.schema();
+    let kept = |at: &usize| !["source", "stream"].contains(&schema.field(*at).name().as_str());
+    let kept: Vec<usize> = (0..batch.num_columns()).filter(kept).collect();
+    batch.project(&kept).expect("columns of the batch")
+}
 
 /// A row of the manifest.
 pub struct Row {

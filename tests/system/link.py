@@ -141,10 +141,17 @@ def started(command: Sequence[object], sign: str):
         process.communicate()
 
 
+PLACES = ("first_frame", "source", "stream")
+"""A worker knows the number of a frame in its own ring only, and no number of a connection."""
+
+ADDED = ("date", "start_time", "end_time")
+"""Columns of a store for people."""
+
+
 def rows(connection, table: str, *, without: Sequence[str] = ()) -> list[tuple]:
-    """Give all rows without the frame's number, which a worker only knows in its own ring."""
+    """Give all rows without places, which a live run has its own of, and what a store adds."""
     columns = [name for name, *_ in connection.execute(f"DESCRIBE {table}").fetchall()]
-    chosen = ", ".join(c for c in columns if c not in ("first_frame", "date", *without))
+    chosen = ", ".join(c for c in columns if c not in (*PLACES, *ADDED, *without))
     return sorted(connection.execute(f"SELECT {chosen} FROM {table}").fetchall(), key=repr)
 
 

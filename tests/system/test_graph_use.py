@@ -36,7 +36,7 @@ workload.request_response = { request_bytes = 30_000, response_bytes = 60_000, t
 
 @pytest.fixture(scope="module")
 def shared_link(tmp_path_factory):
-    """Simulate two flows; give the capture of the tap at the first sender, and their numbers."""
+    """Simulate two flows; give the capture at the sender, and the flows in order."""
     from tcpwhy import analyze, simulate
 
     folder = tmp_path_factory.mktemp("two")
@@ -46,7 +46,7 @@ def shared_link(tmp_path_factory):
     for _ in run.batches():
         pass
     capture = run.captures["sender"]
-    query = "SELECT flow_id FROM flows WHERE data_packets > 0 ORDER BY unique_bytes DESC"
+    query = "SELECT flow_id FROM flows WHERE direction = 'orig' ORDER BY src_port"
     flows = [row[0] for row in analyze(capture).to_duckdb().execute(query).fetchall()]
     return capture, flows
 

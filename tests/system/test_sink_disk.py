@@ -43,7 +43,8 @@ def test_a_full_disk_is_one_line_and_costs_what_it_does_not_hold(disk, batch_of)
     assert 0 < lost < 4000
     assert told == {"No space left on device"}
     assert len(said) == 1, said
-    with pytest.raises(RowsLostError, match="No space left") as raised:
+    # What was in memory may find room that whole chunks did not.
+    with pytest.raises(RowsLostError, match="rows wait in") as raised:
         sink.close()
     lost += raised.value.rows
 

@@ -80,12 +80,15 @@ def test_a_process_that_is_not_there_is_named(tcpwhy):
     assert "no process 4194305 here" in done.stderr
 
 
-def test_text_fits_a_page(slow_reader, tcpwhy):
+def test_a_pipe_gets_addresses_whole_and_sentences_that_fit_a_page(slow_reader, tcpwhy):
     done = tcpwhy("sockets", "--count", "1", "--evidence")
     assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
     assert "receiver_window/slow_reader" in done.stdout
-    assert all(len(line) <= 100 for line in lines if not line.startswith("  "))
+    here, there = ("{}:{}".format(*one.getsockname()) for one in slow_reader)
+    assert f"{here} → {there}" in done.stdout
+    sentences = [line for line in done.stdout.splitlines() if line.startswith("  ")]
+    assert sentences
+    assert max(map(len, sentences)) <= 100
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from accuracy.tables import Rate, grid, share
 from tcpwhy import vocabulary, worlds
 
-JUDGED_FROM = 2000
+JUDGED_FROM = 100_000
 """Seeds below this one were fitted, or calibrated."""
-WORLDS = 200
+WORLDS = 400
 BINS = 10
 
 

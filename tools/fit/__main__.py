@@ -1,6 +1,6 @@
 """Fits the evidence model and writes it into core: `make fit`.
 
-python -m fit [--worlds 1600] [--cache FOLDER] [--output FILE]
+python -m fit [--worlds 14000] [--cache FOLDER] [--output FILE]
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from accuracy import policing
-from fit import additive, gather, weights
-from fit.additive import Model
+from fit import forest, gather, weights
 from fit.calibration import Calibration, calibrate, expected_error, filtered
+from fit.forest import Model
 from fit.gather import ROOT, Rows
 from tcpwhy import worlds
 
@@ -28,9 +28,12 @@ def main() -> None:
     options = parse()
     fitted = sources(options)
     rows = gather.together(list(fitted.values()))
-    model = fit(rows)
+    known = rows.main >= 0
+    model = forest.fit(
+        rows.values[known], rows.right[known], rows.main[known], rows.weight[known], options.workers
+    )
     held = gather.together(list(held_out(options).values()))
-    calibration = calibrate(held, model.logits(model.bins.cut(held.values)), held.weight)
+    calibration = calibrate(held, model.logits(held.values), held.weight)
     weights.write(options.output, head(options, fitted, calibration), model, calibration)
     report(model, calibration, held)
 
@@ -38,9 +41,9 @@ def main() -> None:
 def parse() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="fit", description=__doc__)
-    parser.add_argument("--worlds", type=int, default=1600, help="worlds that are fitted")
-    parser.add_argument("--held", type=int, default=300, help="worlds that calibrate")
-    parser.add_argument("--variants", type=int, default=2, help="variants of each scenario")
+    parser.add_argument("--worlds", type=int, default=14000, help="worlds that are fitted")
+    parser.add_argument("--held", type=int, default=500, help="worlds that calibrate")
+    parser.add_argument("--variants", type=int, default=6, help="variants of each scenario")
     parser.add_argument("--cache", type=Path, default=ROOT / "target" / "fit")
     parser.add_argument("--output", type=Path, default=WEIGHTS)
     parser.add_argument("--workers", type=int, default=2, help="processes")
@@ -83,63 +86,12 @@ def weighted(rows: Rows, weight: float) -> Rows:
     return replace(rows, weight=np.full(len(rows.main), weight))
 
 
-def fit(rows: Rows) -> Model:
-    """Fit the items by themselves, choose pairs, fit all together."""
-    known = rows.main >= 0
-    bins = additive.bins_of(rows.values[known], BINS)
-    binned = bins.cut(rows.values[known])
-    right, main, weight = rows.right[known], rows.main[known], rows.weight[known]
-    names = [name.removeprefix("before_") for name in gather.items()]
-    columns = [item for item, name in enumerate(names) if bins.count(item) > 2 and name not in LEFT]
-    alone = additive.fit(
-        bins,
-        [additive.single(bins, item) for item in columns],
-        binned,
-        right,
-        main,
-        weight,
-        ridge=RIDGE,
-        smooth=SMOOTH,
-        rounds=ROUNDS,
-    )
-    order = np.argsort(-additive.importance(alone, binned, weight))
-    candidates = [alone.terms[place].items[0] for place in order[:CANDIDATES]]
-    chosen = additive.best_pairs(
-        alone, binned, right, main, weight, candidates, most=PAIR_BINS, count=PAIRS
-    )
-    kept = [alone.terms[place].items[0] for place in order[:SINGLES]]
-    terms = [additive.single(bins, item) for item in sorted(kept)]
-    terms += [additive.pair(bins, a, b, PAIR_BINS) for a, b in chosen]
-    model = additive.fit(
-        bins,
-        terms,
-        binned,
-        right,
-        main,
-        weight,
-        ridge=RIDGE,
-        smooth=SMOOTH,
-        rounds=ROUNDS,
-        start=alone,
-    )
-    centre(model, binned, weight)
-    return model
-
-
-def centre(model: Model, binned: np.ndarray, weight: np.ndarray) -> None:
-    """Move the mean of each table into the offset: then a weight is one against the average."""
-    for term in model.terms:
-        mean = np.average(term.table[term.cells(binned)], axis=0, weights=weight)
-        term.table = term.table - mean
-        model.offset = model.offset + mean
-
-
 def head(options: argparse.Namespace, fitted: dict[str, Rows], found: Calibration) -> list[str]:
     """Say where the numbers come from."""
     counts = ", ".join(f"{int((rows.main >= 0).sum())} of {name}" for name, rows in fitted.items())
     names = gather.items()
     return [
-        "tcpwhy evidence model 1, made by make fit",
+        "tcpwhy evidence model 2, made by make fit",
         f"worlds: generator {worlds.VERSION}, seeds 0 to {options.worlds - 1}",
         f"variants: draw {gather.DRAW_FIT}, {options.variants} of each scenario",
         f"intervals: {counts}",
@@ -152,7 +104,7 @@ def head(options: argparse.Namespace, fitted: dict[str, Rows], found: Calibratio
 
 def report(model: Model, calibration: Calibration, rows: Rows) -> None:
     """Print how the model does on what calibrated it."""
-    logits = model.logits(model.bins.cut(rows.values))
+    logits = model.logits(rows.values)
     chances = filtered(
         rows, logits, calibration.stay_a_second, calibration.trust, calibration.prior
     )
@@ -169,19 +121,9 @@ def report(model: Model, calibration: Calibration, rows: Rows) -> None:
     print(f"stay {calibration.stay_a_second}, trust {calibration.trust}, cuts {calibration.cuts}")
 
 
-WEIGHT = {"worlds": 1.0, "variants": 1.0, "policing": 0.5, "real": 2.0}
+WEIGHT = {"worlds": 1.0, "variants": 4.0, "policing": 4.0, "real": 10.0}
 HELD_WEIGHT = {"worlds": 1.0, "variants": 0.3}
-CALIBRATE_FROM = 1700
-LEFT = ("pushes", "pushed_fully", "smalls_a_round")
-"""Items that are not weighed: worlds set PSH unlike kernels, which set it on super-segments."""
-BINS = 16
-SINGLES = 250
-CANDIDATES = 60
-PAIRS = 120
-PAIR_BINS = 6
-RIDGE = 6e-4
-SMOOTH = 2e-3
-ROUNDS = 60
+CALIBRATE_FROM = 14_000
 
 if __name__ == "__main__":
     main()

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from sklearn.isotonic import IsotonicRegression
 
-from fit.additive import Array, softmax
+from fit.forest import Array, softmax
 from fit.gather import Rows
 
 

@@ -320,7 +320,7 @@ impl Judge<'_> {
 fn argue(columns: &mut Verdict, observed: &Observed, finding: Option<&Finding>) {
     let Some(finding) = finding else { return };
     let answer = finding.cause.limitation() as usize;
-    let argument = MODEL.argument(observed, &MODEL.bins(observed), &finding.chances, answer);
+    let argument = MODEL.argument(observed, &finding.chances, answer);
     let told = |text: String| Some(Text::Owned(text)).filter(|text| !text.is_empty());
     columns.speaks_for = told(argument.speaks_for);
     columns.speaks_against = told(argument.speaks_against);

@@ -103,7 +103,7 @@ pub fn diagnose(case: &Case, observed: &Observed, belief: &mut Belief) -> Option
     if !certain && case.is_untold() {
         return None;
     }
-    let mut log_odds = MODEL.log_odds(&MODEL.bins(observed));
+    let mut log_odds = MODEL.log_odds(observed);
     if certain {
         log_odds[Limitation::Unresponsive as usize] += CERTAIN;
     }

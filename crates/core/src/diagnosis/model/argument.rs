@@ -1,6 +1,6 @@
 //! What speaks for an answer and what against it: the items that moved its log-odds most.
 
-use super::{ANSWERS, Bins, ByAnswer, Model};
+use super::{ANSWERS, ByAnswer, Model};
 use crate::diagnosis::items::{self, COUNT, Unit};
 use crate::diagnosis::memory::Observed;
 use crate::diagnosis::words;
@@ -16,24 +16,16 @@ pub struct Argument {
 
 impl Model {
     /// The argument for `answer`, where these are the chances of all.
-    pub fn argument(
-        &self,
-        observed: &Observed,
-        bins: &Bins,
-        chances: &ByAnswer,
-        answer: usize,
-    ) -> Argument {
+    pub fn argument(&self, observed: &Observed, chances: &ByAnswer, answer: usize) -> Argument {
         let mut weights = [0.0; COUNT];
         let others = (1.0 - chances[answer]).max(1e-6);
-        let rival = |at: usize| if at == answer { 0.0 } else { chances[at] / others };
-        for term in &self.terms {
-            let row = term.row(bins);
-            let against: f32 = (0..ANSWERS).map(|at| rival(at) * row[at]).sum();
-            for axis in &term.axes {
-                let item = self.columns[axis.column].number % COUNT;
-                weights[item] += (row[answer] - against) / term.axes.len() as f32;
-            }
-        }
+        // The answer counts as one, its rivals as much as they are likely.
+        let sides: ByAnswer =
+            std::array::from_fn(|at| if at == answer { 1.0 } else { -chances[at] / others });
+        self.forest.steps(observed, |column, from, to| {
+            let moved = (0..ANSWERS).map(|at| sides[at] * (to[at] - from[at]));
+            weights[column % COUNT] += moved.sum::<f32>();
+        });
         let mut order: Vec<usize> =
             (0..COUNT).filter(|&item| !observed.values[item].is_nan()).collect();
         order.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]));

@@ -23,6 +23,7 @@ __all__ = [
     "limits",
     "models",
     "monitor",
+    "observations",
     "options",
     "predict",
     "predict_one",

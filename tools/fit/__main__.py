@@ -122,7 +122,7 @@ def report(model: Model, calibration: Calibration, rows: Rows) -> None:
 
 
 WEIGHT = {"worlds": 1.0, "variants": 4.0, "policing": 4.0, "real": 10.0}
-HELD_WEIGHT = {"worlds": 1.0, "variants": 0.3}
+HELD_WEIGHT = {"worlds": 1.0, "variants": 0.02}
 CALIBRATE_FROM = 14_000
 
 if __name__ == "__main__":

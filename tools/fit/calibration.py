@@ -103,6 +103,6 @@ TRUSTS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 LONGEST_S = 600.0
 LEAST = 1e-4
 KNOTS = 24
-HIGH = 0.99
+HIGH = 0.992
 """How often an answer with high confidence is to be right."""
 MEDIUM = 0.75

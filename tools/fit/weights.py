@@ -32,7 +32,8 @@ def packed(tree: Tree, node: int, scale: float) -> bytes:
     """Pack a node and what is below it, left before right."""
     left, right = int(tree.left[node]), int(tree.right[node])
     if left < 0:
-        return struct.pack("<H", LEAF) + np.round(tree.leaves[right] / scale).astype("<i2").tobytes()
+        leaf = np.round(tree.leaves[right] / scale).astype("<i2")
+        return struct.pack("<H", LEAF) + leaf.tobytes()
     head = struct.pack(
         "<HBfB",
         int(tree.column[node]),

@@ -188,7 +188,7 @@ fn a_direction_of_many_periods_has_the_verdict_of_few() {
         let settled = pipeline.counters().value(Counter::PeriodsSettled);
         ((word("cause"), word("limitation_siekkinen")), share, settled)
     };
-    let few = judged(5);
+    let few = judged(40);
     let many = judged(20_000);
     assert_eq!(few.0, ("application/idle".to_owned(), "application".to_owned()));
     assert_eq!(few.0, many.0);

@@ -281,8 +281,8 @@ impl Facts {
         (self.span_s > 0.0).then(|| self.unique_bytes as f64 * 8.0 / self.span_s)
     }
 
-    /// Whether a queue stood: round-trip times half above the least one, and by 5 ms (ALGORITHMS
-    /// 7.0, `rtt_inflation_th`).
+    /// Whether a queue stood: round-trip times half above the least one, and by 5 ms (algorithms
+    /// 13, `rtt_inflation_th`).
     pub fn bufferbloat(&self, context: &Context) -> Option<bool> {
         let (inflation, least) = (self.inflation?, context.rtt_min?);
         let excess_ns = (inflation - 1.0) * least.0 as f64;

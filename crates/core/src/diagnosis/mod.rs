@@ -12,6 +12,7 @@ pub mod headroom;
 pub mod items;
 pub mod memory;
 pub mod model;
+mod possible;
 mod receiver;
 pub mod remedy;
 mod sender;
@@ -98,12 +99,14 @@ pub fn diagnose(case: &Case, observed: &Observed, belief: &mut Belief) -> Option
     if case.facts.span_s <= 0.0 {
         return None;
     }
-    let certain = silence::is_certain(case, belief.silent);
+    let goes_on = belief.silent;
+    let certain = silence::is_certain(case, goes_on);
     belief.silent = certain;
     if !certain && case.is_untold() {
         return None;
     }
     let mut log_odds = MODEL.log_odds(observed);
+    possible::rule_out(&mut log_odds, case, goes_on);
     if certain {
         log_odds[Limitation::Unresponsive as usize] += CERTAIN;
     }

@@ -23,9 +23,9 @@ pub const QUEUED_ALWAYS: f64 = 0.15;
 pub const UNSHARED_UTILISATION: f64 = 0.94;
 /// Share of the time in which room was left unused from which a sender is paced.
 pub const UNUSED: f64 = 0.35;
-/// Variation of the flight from round to round below which it is flat (ALGORITHMS 7.8: 5 %).
+/// Variation of the flight from round to round below which it is flat (algorithms 13).
 pub const FLAT: f64 = 0.08;
-/// Rounds below which a flight has no shape (ALGORITHMS 7.8: 8).
+/// Rounds below which a flight has no shape (algorithms 13).
 pub const FLAT_ROUNDS: u32 = 6;
 /// Share of the rounds that leap by a quarter in slow start.
 pub const LEAPING: f64 = 0.4;

@@ -1,4 +1,4 @@
-//! Whose time passed, by the clocks ([`crate::flow::time::clock`]; ALGORITHMS 7.3).
+//! Whose time passed, by the clocks ([`crate::flow::time::clock`]; algorithms 9).
 
 use super::{items, over};
 

@@ -45,7 +45,8 @@ def explained():
 @pytest.fixture(scope="module")
 def half(explained):
     """Give a half of which tests change what they are about: the random losses."""
-    return explained("loss_sender").sides[0].half
+    found = explained("loss_sender").sides[0].half
+    return found._replace(speaks_for=None, speaks_against=None, alternative=None)
 
 
 GOLDEN = {
@@ -459,3 +460,17 @@ def tshark(tool, path, text):
     """Count the frames that a display filter lets through; fails for one that is not valid."""
     command = [tool("tshark"), "-n", "-r", path, "-Y", text, "-T", "fields", "-e", "frame.number"]
     return len(subprocess.run(command, capture_output=True, check=True).stdout.splitlines())
+
+
+def test_what_weighed_most_against_it_and_the_next_likely_answer_are_told_first(half):
+    doubted = half._replace(
+        speaks_against="RTT samples with a queue 40 % (-1.2)",
+        alternative="policer",
+        alternative_probability=0.2,
+    )
+    assert doubts(doubted, [])[:2] == [
+        "Weighed most against it, in log-odds: RTT samples with a queue 40 % (-1.2).",
+        "The likeliest other answer is policer: 20.0 %.",
+    ]
+    unlikely = doubted._replace(speaks_against=None, alternative_probability=0.02)
+    assert doubts(unlikely, []) == doubts(half, [])

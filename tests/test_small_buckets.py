@@ -59,15 +59,7 @@ def test_a_bucket_of_five_packets_is_a_policer(rate_bps, rtt_ms, controller):
         assert share("policer", found) >= 0.75, (tap, found)
 
 
-SHORT_QUEUE = pytest.mark.xfail(
-    reason="losses of Linux's Reno at a queue of five packets are taken for a policer's",
-    strict=True,
-)
-
-
-@pytest.mark.parametrize(
-    ("rtt_ms", "controller"), [pytest.param(*PATHS[0], marks=SHORT_QUEUE), *PATHS[1:]]
-)
+@pytest.mark.parametrize(("rtt_ms", "controller"), PATHS)
 def test_a_queue_of_five_packets_is_a_full_link(rtt_ms, controller):
     found = answers(QUEUE, "unshared_bottleneck", rtt_ms, controller, "sender")
     # A queue so short loses seldom: the first losses may be anything's.

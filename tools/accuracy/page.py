@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import mean
 
-from accuracy import labelled, policing, remedies, simulated, tables
+from accuracy import labelled, policing, remedies, simulated, tables, wild
 from accuracy.judged import CLASSES, LIMITATIONS, Capacity, Judged, Shares
 from accuracy.remedies import Prediction
-from accuracy.tables import OURS, PAPER, Rate
+from accuracy.tables import OURS, PAPER, Rate, grid, share
 
 
 @dataclass
@@ -23,6 +23,7 @@ class Findings:
     """Pair by pair; nothing for a pair whose limit does not hold."""
     policing: list[policing.Outcome] = field(default_factory=list)
     labelled: list[tuple[labelled.Label, Judged | None]] = field(default_factory=list)
+    worlds: list[list[wild.Told]] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     how: str = ""
 
@@ -45,6 +46,7 @@ def page(found: Findings) -> str:
     sections = (
         _head(found),
         _targets(parts, found),
+        wild.section(found.worlds),
         _by_cause(parts),
         _by_limitation(parts),
         _by_tap(parts),
@@ -85,17 +87,17 @@ def _targets(parts: Sequence[Part], found: Findings) -> Iterator[str]:
     yield "## In short"
     rows: list[list[str]] = []
     for words, target, values in (
-        ("intervals right", "≥ 97 %", [_share(_right(p.intervals)) for p in parts]),
+        ("intervals right", "≥ 97 %", [share(_right(p.intervals)) for p in parts]),
         ("the same, mean of scenarios", "", [_by_scenario(p.intervals) for p in parts]),
-        ("paper's tree", "", [_share(_paper_right(p.intervals)) for p in parts]),
+        ("paper's tree", "", [share(_paper_right(p.intervals)) for p in parts]),
         ("worst cause", "≥ 90 %", [_worst_cause(p.intervals) for p in parts]),
         ("worst tap", "≥ 97 %", [_worst_tap(p.intervals) for p in parts]),
-        ("high confidence right", "≥ 98 %", [_share(_high(p.intervals)) for p in parts]),
+        ("high confidence right", "≥ 98 %", [share(_high(p.intervals)) for p in parts]),
         ("paced called a bottleneck", "0", [_paced(p.intervals) for p in parts]),
         ("reordering called loss", "0", [_reordered(p.intervals) for p in parts]),
-        ("whole halves right", "", [_share(_right(p.halves)) for p in parts]),
+        ("whole halves right", "", [share(_right(p.halves)) for p in parts]),
         ("halves with a verdict", "100 %", [_answered(p) for p in parts]),
-        ("capacity within 10 %", "≥ 90 %", [_share(_capacities(p)[0]) for p in parts]),
+        ("capacity within 10 %", "≥ 90 %", [share(_capacities(p)[0]) for p in parts]),
         ("worst error of time shares", "≤ 5 pp", [_worst_share(p) for p in parts]),
     ):
         rows.append([words, target, *values])
@@ -108,12 +110,12 @@ def _more_targets(found: Findings) -> Iterator[str]:
     flat = [row for pair in found.predictions for row in pair]
     for part in remedies.PATHS if flat else ():
         mine = tables.pair_rate(row for row in flat if row.part == part)
-        rows.append([f"headroom within 20 %, by pair, {part} paths", "≥ 80 %", _share(mine)])
+        rows.append([f"headroom within 20 %, by pair, {part} paths", "≥ 80 %", share(mine)])
     for part in ("development", "report"):
         for table in policing.TABLES if found.policing else ():
             chunks = [row for row in _policed(found.policing, table, part) if _is_chunk(row)]
             words = f"policing study, {part} half: {table} while a chunk is sent"
-            rows.append([words, "≥ 95 %", _share(_right(chunks))])
+            rows.append([words, "≥ 95 %", share(_right(chunks))])
     if rows:
         yield grid(["", "target", "reached"], rows)
 
@@ -363,13 +365,6 @@ def _left_out(parts: Sequence[Part]) -> Iterator[str]:
     yield grid(["scenario", "why"], [[f"`{row.name}`", row.reason] for row in own])
 
 
-def grid(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table; numbers are not aligned, readers' programs do that."""
-    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-    lines += ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join(lines) if len(lines) > 2 else "None."
-
-
 def _policed(outcomes: list[policing.Outcome], table: str, part: str) -> Iterator[Judged]:
     for found in outcomes:
         yield from (row for row in found.rows[table] if row.group == part)
@@ -397,8 +392,8 @@ def _high(rows: Iterable[Judged]) -> Rate:
 
 def _by_scenario(rows: list[Judged]) -> str:
     found = tables.rates_by(rows, lambda row: row.name, OURS.is_right)
-    share = tables.mean_share(found.values())
-    return "" if share is None else f"{100 * share:.1f} %"
+    mean_of_all = tables.mean_share(found.values())
+    return "" if mean_of_all is None else f"{100 * mean_of_all:.1f} %"
 
 
 def _worst_cause(rows: list[Judged]) -> str:
@@ -414,7 +409,7 @@ def _least(found: dict[str, Rate]) -> str:
     if not found:
         return ""
     name, least = min(found.items(), key=lambda item: item[1].share or 0.0)
-    return f"{name} {_share(least)}"
+    return f"{name} {share(least)}"
 
 
 def _paced(rows: list[Judged]) -> str:
@@ -431,7 +426,7 @@ def _reordered(rows: list[Judged]) -> str:
 
 def _answered(part: Part) -> str:
     with_data = sum(found.with_data for found in part.outcomes)
-    return _share(Rate(sum(found.with_verdict for found in part.outcomes), with_data))
+    return share(Rate(sum(found.with_verdict for found in part.outcomes), with_data))
 
 
 def _capacities(part: Part) -> tuple[Rate, int]:
@@ -444,12 +439,8 @@ def _worst_share(part: Part) -> str:
     return f"{errors[name]:.1f} pp ({name})" if name else ""
 
 
-def _share(rate: Rate) -> str:
-    return "" if rate.share is None else f"{100 * rate.share:.1f} %"
-
-
 def _of(rate: Rate) -> str:
-    return "" if rate.share is None else f"{_share(rate)} of {rate.total}"
+    return "" if rate.share is None else f"{share(rate)} of {rate.total}"
 
 
 MOST_WRONG = 20

@@ -153,3 +153,15 @@ def worst(rows: Iterable[Judged], most: int) -> list[tuple[str, str, Rate, str]]
             words = ", ".join(f"{cause} {count}" for cause, count in wrong.most_common(3))
             found.append((name, expected, rate(group, lambda row: row.is_right), words))
     return sorted(found, key=lambda row: (row[2].right - row[2].total, row[0]))[:most]
+
+
+def grid(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table; numbers are not aligned, readers' programs do that."""
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join(lines) if len(lines) > 2 else "None."
+
+
+def share(rate: Rate) -> str:
+    """Write a rate as a percentage; nothing of nothing."""
+    return "" if rate.share is None else f"{100 * rate.share:.1f} %"

@@ -12,7 +12,7 @@ use crate::flow::time::period::{Period, PeriodKind};
 use crate::flow::time::stretch::Interval;
 use crate::judge::{Judge, Judged, Past};
 use crate::options::Options;
-use crate::record::{Ends, Rows, Table, Verdict};
+use crate::record::{Ends, ObservedRow, Rows, Table, Verdict};
 use crate::report;
 use crate::units::{Nanos, Seq};
 use crate::wire::FlowKey;
@@ -73,6 +73,7 @@ struct Wanted {
     intervals: bool,
     periods: bool,
     segments: bool,
+    observations: bool,
 }
 
 impl Analyse for Analysis {
@@ -162,6 +163,7 @@ impl Analysis {
                 intervals: wants(Table::Intervals),
                 periods: wants(Table::Periods),
                 segments: wants(Table::Segments),
+                observations: wants(Table::Observations),
             },
             too_short: format!("no capacity, {} data packets or fewer", options.min_packets),
             options,
@@ -278,6 +280,12 @@ impl Analysis {
         let mut judge = judge_of(followed, side, ends, pprate, (&self.options, &self.too_short));
         for interval in intervals {
             if let Some(verdict) = judge.interval(&interval, rows) {
+                if self.wanted.observations
+                    && let Some(observed) = judge.observed.take()
+                {
+                    let (start, end) = (interval.start, interval.end);
+                    self.rows.observations.push(ObservedRow { ends, start, end, observed });
+                }
                 let capacity = judge.capacity.as_ref();
                 self.rows.intervals.push(report::interval_row(ends, &interval, capacity, verdict));
             }
@@ -350,7 +358,19 @@ fn judge_of<'a>(
     let half = &mut flow.halves[side];
     let capacity = pprate.map(|capacity| half.credible(capacity));
     let (tally, past) = (&mut tallies[side], &mut past[side]);
-    Judge { half, tally, past, ends, position, sack_agreed, pprate, capacity, options, too_short }
+    Judge {
+        half,
+        tally,
+        past,
+        ends,
+        position,
+        sack_agreed,
+        pprate,
+        capacity,
+        options,
+        too_short,
+        observed: None,
+    }
 }
 
 /// Short flows of a full table that have their rows, per second: some ten milliseconds of work.

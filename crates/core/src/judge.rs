@@ -1,10 +1,13 @@
 //! From the facts of a half to its verdicts: the paper's tree and the refined diagnosis, stretch by
 //! stretch and for the whole.
 
+use crate::diagnosis::memory::{Memory, Observed};
+use crate::diagnosis::model::filter::Belief;
+use crate::diagnosis::model::{self, MODEL};
 use crate::diagnosis::tally::Tally;
 use crate::diagnosis::{
-    Case, Cause, Confidence, Context, Facts, Finding, ONE_WAY, Shares, diagnose, evidence,
-    headroom, loss_cause, remedy,
+    Case, Cause, Confidence, Context, Facts, Finding, ONE_WAY, Shares, SoFar, diagnose, evidence,
+    headroom, remedy,
 };
 use crate::flow::half::Half;
 use crate::flow::path::capacity::Capacity;
@@ -41,6 +44,8 @@ pub struct Judge<'a> {
     pub options: &'a Options,
     /// What is said of the capacity of a half without enough packets.
     pub too_short: &'a str,
+    /// What the items said of the last interval.
+    pub observed: Option<Box<Observed>>,
 }
 
 /// What the periods of a half that have settled add up to.
@@ -96,22 +101,22 @@ impl Judged {
 impl Judge<'_> {
     /// Judges the next interval, and says what to report of it if `rows` are wanted.
     pub fn interval(&mut self, interval: &Interval, rows: bool) -> Option<Verdict> {
+        self.observed = None;
         let refined = self.options.refined.then(|| {
-            let tally = self.tally.as_ref();
-            let before = tally.and_then(|tally| Some((tally.before()?, tally.before_sure())));
-            let case = self.case(&interval.sums, before);
+            let case = self.case(&interval.sums);
             let length = interval.end.since(interval.start);
-            let finding = diagnose(&case)
-                .map(|finding| self.tally.get_or_insert_default().settle(finding, length));
-            (case, finding)
+            let (observed, finding) = self.tally.get_or_insert_default().judge(&case, length);
+            (case, observed, finding)
         });
         if !rows {
             return None;
         }
         let window = &interval.window;
         let mut columns = self.paper(interval.kind, &window.sums, window.gaps.as_deref());
-        if let Some((case, finding)) = refined {
+        if let Some((case, observed, finding)) = refined {
             self.refine(&mut columns, &case, finding.as_ref());
+            argue(&mut columns, &observed, finding.as_ref());
+            self.observed = Some(Box::new(observed));
         }
         Some(columns)
     }
@@ -121,8 +126,7 @@ impl Judge<'_> {
     pub fn settled(&mut self, period: Period, rows: bool) -> Option<(Period, Verdict)> {
         let answer = self.paper_answer(&period);
         self.past.get_or_insert_default().add(&period, answer);
-        let before = self.tally.as_ref().and_then(|tally| tally.longest());
-        rows.then(|| self.period(period, before.map(|found| (found.cause, found.confidence))))
+        rows.then(|| self.period(period))
     }
 
     /// Judges the periods and the whole: the limitation that held for the largest share of the
@@ -134,46 +138,51 @@ impl Judge<'_> {
         for period in &periods {
             past.add(period, self.paper_answer(period));
         }
-        let case = self.options.refined.then(|| self.case(&past.sums, None));
+        let case = self.options.refined.then(|| self.case(&past.sums));
         let finding = case.as_ref().and_then(|case| self.longest(case));
         let whole = rows.then(|| {
             let mut columns = self.paper_of_periods(&past);
-            case.iter().for_each(|case| self.refine(&mut columns, case, finding.as_ref()));
+            if let Some(case) = &case {
+                self.refine(&mut columns, case, finding.as_ref());
+                argue(&mut columns, &self.look(case), finding.as_ref());
+            }
             columns
         });
-        let before = finding.map(|finding| (finding.cause, finding.confidence));
         let judged = match period_rows {
-            true => periods.into_iter().map(|period| self.period(period, before)).collect(),
+            true => periods.into_iter().map(|period| self.period(period)).collect(),
             false => Vec::new(),
         };
         Judged { whole, periods: judged, finding }
     }
 
-    fn period(&mut self, period: Period, before: Option<Before>) -> (Period, Verdict) {
+    fn period(&mut self, period: Period) -> (Period, Verdict) {
         let gaps = period.gaps.unpack();
         let mut columns = self.paper(period.kind, &period.sums, gaps.as_ref());
         if self.options.refined {
-            let case = self.case(&period.sums, before);
-            let finding = diagnose(&case).or_else(|| at_once(&case));
+            let case = self.case(&period.sums);
+            let observed = self.look(&case);
+            let finding = diagnose(&case, &observed, &mut Belief::default());
+            let finding = finding.or_else(|| at_once(&case));
             self.refine(&mut columns, &case, finding.as_ref());
+            argue(&mut columns, &observed, finding.as_ref());
         }
         (period, columns)
     }
 
-    /// The finding for the whole half. What its losses are like is known best at its end.
+    /// The finding for the whole half.
     fn longest(&self, case: &Case) -> Option<Finding> {
-        let Some(mut longest) = self.tally.as_ref().and_then(|tally| tally.longest()) else {
-            return at_once(case).filter(|_| self.half.totals.payload_bytes > 0);
-        };
-        if matches!(longest.cause, Cause::Policer | Cause::RandomLoss)
-            && let Some((cause, confidence)) = loss_cause(case)
-        {
-            (longest.cause, longest.confidence) = (cause, confidence);
+        match self.tally.as_ref().and_then(|tally| tally.longest()) {
+            None => at_once(case).filter(|_| self.half.totals.payload_bytes > 0),
+            longest => longest,
         }
-        Some(longest)
     }
 
-    fn case(&mut self, sums: &Sums, before: Option<Before>) -> Case {
+    /// What the items say of a stretch that is no interval.
+    fn look(&self, case: &Case) -> Observed {
+        self.tally.as_ref().map_or_else(|| Memory::default().look(case), |tally| tally.look(case))
+    }
+
+    fn case(&mut self, sums: &Sums) -> Case {
         let half = &mut *self.half;
         let missed = half.totals.missed_bytes as f64 / half.totals.unique_bytes.max(1) as f64;
         let context = Context {
@@ -197,9 +206,8 @@ impl Judge<'_> {
         };
         let facts = Facts::of(sums, &context);
         let (policer, losses, density) = (half.policer(), half.loss_shape(), half.density());
-        let before_sure = before.map(|(_, sure)| sure).unwrap_or_default();
-        let before = before.map(|(cause, _)| cause);
-        Case { facts, context, policer, losses, density, before, before_sure }
+        let so_far = SoFar::of(half, self.pprate.as_ref());
+        Case { facts, context, policer, losses, density, so_far }
     }
 
     fn refine(&self, columns: &mut Verdict, case: &Case, finding: Option<&Finding>) {
@@ -213,9 +221,12 @@ impl Judge<'_> {
             }
             return;
         };
-        columns.limitation = Some(limitation(finding).name());
-        columns.cause = finding.rival.is_none().then(|| finding.cause.name());
+        columns.limitation = Some(finding.cause.limitation().name());
+        columns.cause = Some(finding.cause.name());
         columns.confidence = Some(finding.confidence.name());
+        columns.probability = Some(f64::from(finding.probability));
+        columns.alternative = finding.alternative.map(|(next, _)| next.name());
+        columns.alternative_probability = finding.alternative.map(|(_, chance)| chance.into());
         columns.bufferbloat = case.facts.bufferbloat(&case.context);
         let shares = Some(finding.shares).filter(|shares| *shares != Shares::default());
         columns.share_application = shares.map(|shares| shares.application);
@@ -305,15 +316,14 @@ impl Judge<'_> {
     }
 }
 
-/// What a stretch before was limited by, and how sure that was.
-type Before = (Cause, Confidence);
-
-/// What the column `limitation` says.
-fn limitation(finding: &Finding) -> Limitation {
-    match finding.rival {
-        Some(_) => Limitation::Mixed,
-        None => finding.cause.limitation(),
-    }
+/// Says what speaks for a finding and what against it.
+fn argue(columns: &mut Verdict, observed: &Observed, finding: Option<&Finding>) {
+    let Some(finding) = finding else { return };
+    let answer = finding.cause.limitation() as usize;
+    let argument = MODEL.argument(observed, &finding.chances, answer);
+    let told = |text: String| Some(Text::Owned(text)).filter(|text| !text.is_empty());
+    columns.speaks_for = told(argument.speaks_for);
+    columns.speaks_against = told(argument.speaks_against);
 }
 
 /// A half that sent all it had at once and waited for nothing: there was no more to send, unless
@@ -323,11 +333,19 @@ fn at_once(case: &Case) -> Option<Finding> {
         return None;
     }
     let fits = case.facts.packets <= INITIAL_WINDOW;
-    let confidence = if fits { Confidence::Medium } else { Confidence::Low };
+    let probability = if fits { AT_ONCE } else { AT_ONCE_MANY };
     let closed = case.facts.closures > 0;
     let cause = if closed { Cause::ReceiverSlowReader } else { Cause::ApplicationIdle };
-    Some(Finding { cause, rival: None, confidence, shares: Shares::default() })
+    let mut chances = [0.0; model::ANSWERS];
+    chances[cause.limitation() as usize] = probability;
+    let confidence = if fits { Confidence::Medium } else { Confidence::Low };
+    let shares = Shares::default();
+    Some(Finding { cause, probability, confidence, alternative: None, chances, shares })
 }
 
+/// How often the program had no more than what left at once: a prior, for nothing is measured.
+const AT_ONCE: f32 = 0.9;
+/// The same of more than an initial window.
+const AT_ONCE_MANY: f32 = 0.6;
 /// Segments of an initial window (RFC 6928).
 const INITIAL_WINDOW: u64 = 10;

@@ -337,16 +337,6 @@ impl Cause {
     pub(crate) fn is_of_network(self) -> bool {
         !matches!(self.limitation(), Limitation::Application | Limitation::ReceiverWindow)
     }
-
-    /// Whether nothing holds the sender but TCP, which grows.
-    pub(crate) fn is_growth(self) -> bool {
-        matches!(self, Cause::SlowStart | Cause::CongestionAvoidance)
-    }
-
-    /// Whether a link is full.
-    pub(crate) fn is_bottleneck(self) -> bool {
-        self.limitation().is_bottleneck()
-    }
 }
 
 impl Limitation {

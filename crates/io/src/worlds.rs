@@ -77,17 +77,19 @@ pub fn schema() -> Arc<Schema> {
 pub struct Found {
     /// The tap.
     pub tap: String,
-    /// `intervals`, `answers` or `flows`.
+    /// `intervals`, `answers`, `flows` or `observations`.
     pub table: &'static str,
     /// The rows.
     pub batch: RecordBatch,
 }
 
-/// Runs a scenario, analyses what its taps see, and says what is true of every interval.
+/// Runs a scenario, analyses what its taps see, and says what is true of every interval; with
+/// `observations` also what the items of evidence say of it.
 /// `go_on` is asked every few milliseconds; when it says no, there is nothing.
 pub fn judge(
     scenario: &Scenario,
     wanted: Option<&[String]>,
+    observations: bool,
     mut go_on: impl FnMut() -> bool,
 ) -> Vec<Found> {
     let mut built = scenario.build();
@@ -99,7 +101,7 @@ pub fn judge(
     };
     built.simulation.record_history();
     let mut pipelines: Vec<(usize, Pipeline, u64)> =
-        chosen.into_iter().map(|tap| (tap, Pipeline::new(options()), 0)).collect();
+        chosen.into_iter().map(|tap| (tap, Pipeline::new(options(observations)), 0)).collect();
     let mut now = Nanos(0);
     while now < built.duration {
         now = (now + STEP).min(built.duration);
@@ -157,6 +159,8 @@ impl Truth<'_> {
                     answers.into_iter().for_each(|answers| add("answers", answers));
                 } else if table == Table::Flows {
                     add("flows", batch);
+                } else if table == Table::Observations {
+                    add("observations", batch);
                 }
             }
         }
@@ -231,8 +235,10 @@ fn row(flow: usize, answer: Option<Answer>, is_one_way: bool) -> AnswerRow {
     }
 }
 
-fn options() -> Options {
-    Options { tables: vec![Table::Flows, Table::Intervals], ..Options::default() }
+fn options(observations: bool) -> Options {
+    let mut tables = vec![Table::Flows, Table::Intervals];
+    tables.extend(observations.then_some(Table::Observations));
+    Options { tables, ..Options::default() }
 }
 
 /// Simulated time between two looks at the taps.

@@ -149,6 +149,8 @@ def _limit(half: Half) -> list[str]:
     told = []
     if half.evidence:
         told.append(sentence(half.evidence))
+    if half.speaks_for:
+        told.append(sentence(f"Weighed most for it, in log-odds: {half.speaks_for}"))
     if confidence := vocabulary.confidence(half.confidence):
         told.append(f"The confidence is {confidence.word}: {confidence.meaning}.")
     shares = share_columns(half)

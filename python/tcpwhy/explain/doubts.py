@@ -25,8 +25,17 @@ def doubts(half: Half, found: Sequence[Run]) -> list[str]:
     """Give the sentences, the weightiest first; none for a half without a verdict."""
     if half.limitation is None:
         return []
-    first = [*_time(half, found), *_pace(half), *_capture(half), *_window(half)]
+    first = [*_model(half), *_time(half, found), *_pace(half), *_capture(half), *_window(half)]
     return [*first, *_capacity(half), *_size(half)]
+
+
+def _model(half: Half) -> Iterator[str]:
+    """What weighed most against the limitation, and which one is the next likely."""
+    if half.speaks_against:
+        yield sentence(f"Weighed most against it, in log-odds: {half.speaks_against}")
+    chance = half.alternative_probability
+    if half.alternative and chance is not None and chance >= NOTABLE:
+        yield f"The likeliest other answer is {limit(half.alternative, None)}: {as_share(chance)}."
 
 
 def _time(half: Half, found: Sequence[Run]) -> Iterator[str]:

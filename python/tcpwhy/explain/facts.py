@@ -78,6 +78,11 @@ class Half(NamedTuple):
     next_limitation: str | None
     evidence: str | None
     remedy: str | None
+    probability: float | None = None
+    alternative: str | None = None
+    alternative_probability: float | None = None
+    speaks_for: str | None = None
+    speaks_against: str | None = None
 
     @property
     def pair(self) -> str:

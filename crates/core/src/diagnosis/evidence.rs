@@ -13,15 +13,6 @@ pub fn sentence(case: &Case, finding: &Finding) -> Text {
             _ => "sent all it had at once and waited for nothing",
         });
     }
-    if let Some(rival) = finding.rival {
-        return format!(
-            "{}; nearly as much speaks for {}: {}",
-            of_cause(case, finding.cause, finding),
-            rival.name(),
-            of_cause(case, rival, finding)
-        )
-        .into();
-    }
     of_cause(case, finding.cause, finding).into()
 }
 
@@ -199,8 +190,10 @@ fn policer(case: &Case) -> Vec<String> {
         _ => format!("{} of the bytes were lost", percent(facts.loss_ratio)),
     };
     let queue = match facts.inflation {
-        Some(_) => format!("{}: drops without a queue", inflation(case)),
-        None => inflation(case),
+        Some(inflated) if inflated < threshold::INFLATED => {
+            format!("{}: drops without a queue", inflation(case))
+        }
+        _ => inflation(case),
     };
     vec![fit, rhythm(case), density(case), queue]
 }
@@ -349,12 +342,12 @@ fn times(number: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnosis::{Confidence, Facts, Shares};
+    use crate::diagnosis::{Facts, diagnose_alone};
 
     fn told(cause: Cause, facts: Facts) -> String {
         let case = Case { facts, ..Case::default() };
-        let (rival, confidence, shares) = (None, Confidence::Low, Shares::default());
-        sentence(&case, &Finding { cause, rival, confidence, shares }).to_string()
+        let found = diagnose_alone(&case).expect("it lasted");
+        sentence(&case, &Finding { cause, ..found }).to_string()
     }
 
     #[test]

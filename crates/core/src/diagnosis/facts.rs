@@ -134,6 +134,24 @@ pub struct Facts {
     pub silence_s: f64,
     /// Share of the pauses that ended with a question of the other side.
     pub answers: f64,
+    /// How many pauses there were.
+    pub pauses: f64,
+    /// Mean delivery rate of the rounds without a repair, bit/s of payload,
+    pub round_rate_bps: Option<f64>,
+    /// and its variation.
+    pub rate_variation: Option<f64>,
+    /// Round-trip samples.
+    pub rtt_samples: u32,
+    /// Standard deviation over mean of the round-trip times.
+    pub rtt_variation: Option<f64>,
+    /// Least and largest round-trip time of the stretch in s.
+    pub rtt_low_s: Option<f64>,
+    /// See [`Facts::rtt_low_s`].
+    pub rtt_high_s: Option<f64>,
+    /// Correlation of flight and round-trip time over the rounds.
+    pub flight_rtt: Option<f64>,
+    /// Correlation of flight and delivery rate over the rounds.
+    pub flight_rate: Option<f64>,
     /// Times the window closed.
     pub closures: u32,
     /// Retransmission timeouts.
@@ -196,6 +214,18 @@ impl Facts {
         self.queued_rate_variation = signs.queued_rates.variation();
         let rate = self.queued_rate_bps.zip(context.capacity_bps);
         self.utilisation = rate.map(|(rate, capacity)| rate * context.on_wire() / capacity);
+        self.round_rate_bps = signs.rates.mean();
+        self.rate_variation = signs.rates.variation();
+        self.rtt_samples = signs.rtt_samples;
+        let mean_s = mean.map(|ns| ns / 1e9).filter(|&s| s > 0.0 && signs.rtt_samples > 1);
+        self.rtt_variation = mean_s.map(|mean_s| {
+            let squares = signs.rtt_squares / f64::from(signs.rtt_samples);
+            (squares - mean_s * mean_s).max(0.0).sqrt() / mean_s
+        });
+        self.rtt_low_s = signs.rtt_span.map(|(low, _)| low.as_secs_f64());
+        self.rtt_high_s = signs.rtt_span.map(|(_, high)| high.as_secs_f64());
+        self.flight_rtt = signs.flight_rtt.correlation();
+        self.flight_rate = signs.flight_rate.correlation();
     }
 
     fn take_losses(&mut self, sums: &Sums, signs: &Signs) {
@@ -231,6 +261,7 @@ impl Facts {
         self.pushes = ratio(signs.pushes, signs.segments).unwrap_or(0.0);
         self.smalls = ratio(signs.smalls, signs.segments).unwrap_or(0.0);
         self.smalls_a_round = ratio(signs.smalls, signs.rounds).unwrap_or(f64::from(signs.smalls));
+        self.pauses = f64::from(signs.pauses.count);
         self.pause_s = signs.pauses.weighted_mean().map(|ns| ns / 1e9);
         self.silence_s = self.idle * self.span_s / f64::from(signs.pauses.count + 1);
         self.answers = ratio(signs.answers, signs.pauses.count).unwrap_or(0.0);
@@ -250,8 +281,8 @@ impl Facts {
         (self.span_s > 0.0).then(|| self.unique_bytes as f64 * 8.0 / self.span_s)
     }
 
-    /// Whether a queue stood: round-trip times half above the least one, and by 5 ms (ALGORITHMS
-    /// 7.0, `rtt_inflation_th`).
+    /// Whether a queue stood: round-trip times half above the least one, and by 5 ms (algorithms
+    /// 13, `rtt_inflation_th`).
     pub fn bufferbloat(&self, context: &Context) -> Option<bool> {
         let (inflation, least) = (self.inflation?, context.rtt_min?);
         let excess_ns = (inflation - 1.0) * least.0 as f64;
@@ -293,11 +324,6 @@ impl Facts {
 }
 
 impl Context {
-    /// Whether nothing of the other side was seen: neither an answer nor a window.
-    pub fn is_one_way(&self) -> bool {
-        self.rtt_min.is_none() && self.rwnd_max.is_none()
-    }
-
     /// IP bytes for each byte of payload in full segments.
     fn on_wire(&self) -> f64 {
         1.0 + f64::from(self.headers_bytes) / f64::from(self.mss_bytes.max(1))

@@ -1,33 +1,41 @@
 //! The refined diagnosis: from facts to one cause, with what speaks for it.
 //!
-//! Whose time it was decides first ([`crate::flow::time::clock`]): the application's, the
-//! receiver's, or the network's. What the network's time was spent on is told apart by queueing,
-//! losses and the shape of the flight ([`network`]).
+//! Whose time it was is one layer ([`crate::flow::time::clock`], [`shares`]). What limited the
+//! stretch is another: items of evidence ([`items`]), each worth so much for each answer
+//! ([`model`]). Which cause made the limitation, facts say ([`cause`]).
 
 mod application;
-mod density;
+mod cause;
 pub mod evidence;
 pub mod facts;
 pub mod headroom;
-mod loss;
-mod network;
+pub mod items;
+pub mod memory;
+pub mod model;
+mod possible;
 mod receiver;
 pub mod remedy;
 mod sender;
 mod shares;
 mod silence;
+pub mod so_far;
 pub mod tally;
 pub mod threshold;
 pub mod words;
 
 pub use crate::limit::{Cause, Confidence, Limitation};
 pub use facts::{Context, Facts};
-pub use loss::loss_cause;
 pub use shares::Shares;
+pub use so_far::SoFar;
 
 use crate::flow::loss::burst::Density;
 use crate::flow::loss::losses::Shape;
 use crate::flow::loss::policer::Policer;
+#[cfg(test)]
+use memory::Memory;
+use memory::Observed;
+use model::filter::Belief;
+use model::{ByAnswer, MODEL};
 
 /// A stretch of a half to be judged.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,13 +50,21 @@ pub struct Case {
     pub losses: Option<Shape>,
     /// Whether its losses meet the ends of dense bursts.
     pub density: Option<Density>,
-    /// What the stretch before was found to be limited by.
-    pub before: Option<Cause>,
-    /// How sure that was when it was found.
-    pub before_sure: Confidence,
+    /// What is known of the half from its begin on.
+    pub so_far: SoFar,
 }
 
 impl Case {
+    /// Least round-trip time in s.
+    pub fn rtt_min_s(&self) -> Option<f64> {
+        self.context.rtt_min.map(|rtt| rtt.as_secs_f64())
+    }
+
+    /// Payload bytes of a full segment.
+    pub fn mss(&self) -> f64 {
+        f64::from(self.context.mss_bytes.max(1))
+    }
+
     /// Whether nothing of the other side was seen, on a link that was not visibly full.
     pub fn is_untold(&self) -> bool {
         let full = self.facts.load.is_some_and(|load| load >= threshold::UNSHARED_UTILISATION);
@@ -61,10 +77,14 @@ impl Case {
 pub struct Finding {
     /// What limited it.
     pub cause: Cause,
-    /// Another cause that limited it as much: then the limitation is `mixed`.
-    pub rival: Option<Cause>,
-    /// How sure that is.
+    /// How often such an answer is right.
+    pub probability: f32,
+    /// What it is called.
     pub confidence: Confidence,
+    /// The likeliest other limitation, and how likely it is.
+    pub alternative: Option<(Limitation, f32)>,
+    /// Chances of all limitations, before calibration.
+    pub chances: ByAnswer,
     /// Shares of the time.
     pub shares: Shares,
 }
@@ -73,131 +93,74 @@ pub struct Finding {
 pub const ONE_WAY: &str =
     "no acknowledgements in the capture: nothing tells what the sender waited for";
 
-/// What limited the stretch. `None` when it shows nothing at all, or nothing of what it waited for.
-pub fn diagnose(case: &Case) -> Option<Finding> {
-    let facts = &case.facts;
-    if facts.span_s <= 0.0 {
+/// What limited the stretch that the items say this of, where `belief` is what was believed
+/// before. `None` when it shows nothing at all, or nothing of what it waited for.
+pub fn diagnose(case: &Case, observed: &Observed, belief: &mut Belief) -> Option<Finding> {
+    if case.facts.span_s <= 0.0 {
         return None;
     }
-    let silent = silence::cause(case);
-    if silent.is_none() && case.is_untold() {
+    let goes_on = belief.silent;
+    let certain = silence::is_certain(case, goes_on);
+    belief.silent = certain;
+    if !certain && case.is_untold() {
         return None;
     }
-    let blind = application::is_blind(case);
-    let paced = !blind && application::is_paced(case);
-    let if_so = |so: bool, share: f64| if so { share } else { 0.0 };
-    let shares = Shares {
-        application: if_so(!blind, facts.idle) + facts.dry + if_so(paced, facts.unused),
-        receiver_window: facts.receiver,
-        network: facts.network + if_so(blind, facts.idle) + if_so(!paced, facts.unused),
-        recovery: facts.recovery,
-    };
-    if let Some((cause, confidence)) = silent {
-        return Some(confirm(case, Finding { cause, rival: None, confidence, shares }));
+    let mut log_odds = MODEL.log_odds(observed);
+    possible::rule_out(&mut log_odds, case, goes_on);
+    if certain {
+        log_odds[Limitation::Unresponsive as usize] += CERTAIN;
     }
-    let mut rivals: [(f64, Test); 3] = [
-        (shares.application, application::cause),
-        (shares.receiver_window, receiver::cause),
-        (shares.network + shares.recovery, network::cause),
-    ];
-    if sender::is_woken(case) {
-        let (cause, confidence) = sender::cause(case);
-        return Some(confirm(case, Finding { cause, rival: None, confidence, shares }));
-    }
-    // A sender that a window keeps closing on is paced, or probes, in between.
-    if facts.closures >= 2 && facts.receiver >= threshold::CLOSING && facts.losses == 0 {
-        rivals[1].0 = rivals[1].0.max(rivals[2].0 + LEAD);
-    }
-    // What keeps running dry is no full link's, whatever else waits in its round-trip times.
-    if application::runs_dry(case) && !network::is_buffered(case) {
-        rivals[0].0 = rivals[0].0.max(rivals[2].0 + LEAD);
-    }
-    rivals.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let [(most, first), (next, second), _] = rivals;
-    let (cause, mut confidence) = first(case);
-    let mut rival = None;
-    if most - next < threshold::CLEAR_LEAD {
-        confidence = Confidence::Low;
-        rival = Some(second(case).0).filter(|rival| rival.limitation() != cause.limitation());
-    } else if most < threshold::CLEAR_SHARE {
-        confidence = confidence.less();
-    }
-    Some(confirm(case, Finding { cause, rival, confidence, shares }))
+    let chances = belief.follow(&MODEL.filter, &log_odds, case.facts.span_s as f32);
+    let answer = most_likely(&chances);
+    Some(Finding { shares: Shares::of(case, cause::within(answer, case)), ..found(case, chances) })
 }
 
-/// More than a clear lead, whatever rounding takes of it.
-const LEAD: f64 = 1.5 * threshold::CLEAR_LEAD;
-
-/// Which cause, given that the time was of this kind, and how sure.
-type Test = fn(&Case) -> (Cause, Confidence);
-
-/// Lowers the confidence where the capture does not allow more, and gives the cause its time.
-fn confirm(case: &Case, mut finding: Finding) -> Finding {
-    let (facts, context) = (&case.facts, &case.context);
-    let silent = finding.cause.limitation() == Limitation::Unresponsive;
-    let blind = !silent && (context.position.is_none() || context.missed > threshold::MISSED);
-    if blind {
-        finding.confidence = finding.confidence.less();
-    }
-    // A queue holds acknowledgements back as pacing does segments.
-    if finding.cause == Cause::ApplicationPaced && facts.is_queued() {
-        finding.confidence = finding.confidence.less();
-    }
-    let shaped = finding.cause == Cause::ApplicationPaced && application::may_be_shaped(case);
-    if shaped && finding.confidence == Confidence::High {
-        finding.confidence = Confidence::Medium;
-    }
-    if finding.cause.limitation() == Limitation::ReceiverWindow && receiver::is_overrun(case) {
-        finding.confidence = Confidence::Low;
-    }
-    if finding.cause.is_of_network() && !silent && facts.rounds < threshold::SHAPED_ROUNDS {
-        finding.confidence = finding.confidence.less();
-    }
-    finding.shares.settle(case, finding.cause);
-    finding
+/// The same of a stretch that stands alone.
+#[cfg(test)]
+pub fn diagnose_alone(case: &Case) -> Option<Finding> {
+    diagnose(case, &Memory::default().look(case), &mut Belief::default())
 }
+
+/// What chances of all limitations make of a stretch; its shares are not told yet.
+fn found(case: &Case, chances: ByAnswer) -> Finding {
+    let answer = most_likely(&chances);
+    let top = chances[answer as usize];
+    let probability = MODEL.calibrated(top);
+    let mut others = chances;
+    others[answer as usize] = 0.0;
+    let next = most_likely(&others);
+    let left = (1.0 - probability) / (1.0 - top).max(1e-6);
+    let alternative = Some((next, others[next as usize] * left.min(1.0)));
+    Finding {
+        cause: cause::within(answer, case),
+        probability,
+        confidence: MODEL.confidence(probability),
+        alternative: alternative.filter(|(_, chance)| *chance > 0.0),
+        chances,
+        shares: Shares::default(),
+    }
+}
+
+fn most_likely(chances: &ByAnswer) -> Limitation {
+    let most = (0..chances.len()).max_by(|&a, &b| chances[a].total_cmp(&chances[b]));
+    Limitation::ALL[most.expect("there are answers")]
+}
+
+/// Log-odds of what a hard fact tells.
+const CERTAIN: f32 = 12.0;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_window_that_keeps_closing_goes_before_any_rival() {
-        for percent in 36..65 {
-            let receiver = f64::from(percent) / 100.0;
-            let facts = Facts {
-                span_s: 3.0,
-                receiver,
-                network: 1.0 - receiver,
-                closures: 3,
-                ..Facts::default()
-            };
-            let found = diagnose(&Case { facts, ..Case::default() }).expect("it lasted");
-            assert_eq!((found.cause, found.rival), (Cause::ReceiverSlowReader, None), "{receiver}");
-        }
-    }
-
-    #[test]
-    fn a_window_that_nobody_keeps_to_is_a_guess() {
-        let sure = |flight_segments: f64| {
-            let facts = Facts {
-                span_s: 3.0,
-                receiver: 1.0,
-                openness: Some(1.0),
-                at_edge: 1.0,
-                flight_segments,
-                ..Facts::default()
-            };
-            let context = Context {
-                position: Some(0.0),
-                mss_bytes: 1460,
-                rwnd_max: Some(64_240),
-                ..Context::default()
-            };
-            let found = diagnose(&Case { facts, context, ..Case::default() }).expect("it lasted");
-            (found.cause, found.confidence)
-        };
-        assert_eq!(sure(44.0), (Cause::ReceiverBuffer, Confidence::High));
-        assert_eq!(sure(11_491.0), (Cause::ReceiverBuffer, Confidence::Low));
+    fn chances_name_the_likeliest_and_the_next() {
+        let mut chances = [0.0; model::ANSWERS];
+        (chances[3], chances[6]) = (0.7, 0.3);
+        let found = found(&Case::default(), chances);
+        assert_eq!(found.cause.limitation(), Limitation::UnsharedBottleneck);
+        let (next, chance) = found.alternative.expect("two");
+        assert_eq!(next, Limitation::RandomLoss);
+        assert!(chance + found.probability <= 1.0 + 1e-6, "{found:?}");
     }
 }

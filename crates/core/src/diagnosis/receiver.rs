@@ -1,9 +1,9 @@
 //! The receiver: a small buffer, a slow reader, or a window that cannot grow.
 
-use super::{Case, Cause, Confidence, threshold};
+use super::{Case, Cause, threshold};
 
 /// Which of them.
-pub fn cause(case: &Case) -> (Cause, Confidence) {
+pub fn cause(case: &Case) -> Cause {
     let (facts, context) = (&case.facts, &case.context);
     // Unread data takes from the window: it closes, shrinks, or stays far below what it was.
     let shrinks = facts.window_sway.is_some_and(|sway| sway < threshold::SWAY);
@@ -14,13 +14,13 @@ pub fn cause(case: &Case) -> (Cause, Confidence) {
     let reached = facts.at_edge.max(facts.inferred_fullness.unwrap_or(0.0));
     let unreached = facts.openness.is_some() && reached < threshold::TOUCHED;
     if facts.closures > 0 || shrinks || filled || shut || unreached {
-        return (Cause::ReceiverSlowReader, Confidence::High);
+        return Cause::ReceiverSlowReader;
     }
     let unscaled = context.window_scale == Some(0);
     if unscaled && context.rwnd_max.is_some_and(|most| (32_768..=65_535).contains(&most)) {
-        return (Cause::ReceiverNoScaling, Confidence::High);
+        return Cause::ReceiverNoScaling;
     }
-    (Cause::ReceiverBuffer, Confidence::High)
+    Cause::ReceiverBuffer
 }
 
 /// Whether every round fills the window, by a sender that nothing paces: then it is what each wait
@@ -35,14 +35,6 @@ pub fn is_filled(case: &Case) -> bool {
         && facts.fullness.is_some_and(|full| full >= threshold::FULL)
 }
 
-/// Whether more is in flight than any window allows: acknowledgements are not in the capture, or
-/// nobody keeps to the window. Then its being full means little.
-pub fn is_overrun(case: &Case) -> bool {
-    let flight = case.facts.flight_segments * f64::from(case.context.mss_bytes.max(1));
-    let window = case.context.rwnd_max.filter(|&most| most > 0);
-    window.is_some_and(|most| flight > threshold::OVERRUN * most as f64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::{Context, Facts};
@@ -53,7 +45,7 @@ mod tests {
         let cause_at = |at_edge| {
             let facts = Facts { openness: Some(1.0), at_edge, ..Facts::default() };
             let context = Context { rwnd_max: Some(200_000), ..Context::default() };
-            cause(&Case { facts, context, ..Case::default() }).0
+            cause(&Case { facts, context, ..Case::default() })
         };
         assert_eq!(cause_at(0.0), Cause::ReceiverSlowReader);
         assert_eq!(cause_at(0.4), Cause::ReceiverBuffer);

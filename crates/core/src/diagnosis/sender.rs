@@ -1,6 +1,6 @@
 //! The sender's own windows: a send buffer that lets a program write only now and then.
 
-use super::{Case, Cause, Confidence, threshold};
+use super::{Case, Cause, Facts, threshold};
 
 /// Whether a full send buffer sets the pace: the program writes whenever acknowledgements have
 /// emptied it far enough, and is silent in between.
@@ -21,61 +21,34 @@ pub fn is_woken(case: &Case) -> bool {
         && !full
 }
 
-/// How sure that is: only beside the sender it is certain what came right after what.
-pub fn cause(case: &Case) -> (Cause, Confidence) {
-    let near = case.context.position.is_some_and(|position| position < threshold::NEAR);
-    let confidence = if near { Confidence::High } else { Confidence::Medium };
-    (Cause::SenderBuffer, confidence)
+/// Which of its windows: a send buffer keeps running empty, as its pushes tell, a clamp does not.
+pub fn cause(case: &Case) -> Cause {
+    match is_woken(case) || empties(&case.facts) {
+        true => Cause::SenderBuffer,
+        false => Cause::SenderUndetermined,
+    }
+}
+
+/// Whether PSH tells of a send queue that keeps running empty. Linux sets it on each super-segment
+/// as well (`__tcp_transmit_skb` since 5.4), and those of a queue that never empties end full.
+fn empties(facts: &Facts) -> bool {
+    facts.pushes >= threshold::PUSHES && facts.smalls_a_round >= threshold::EMPTIED
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Context, Facts, diagnose};
+    use super::super::{Context, Facts};
     use super::*;
 
-    /// A stretch of 3 s beside the sender in which a program waited for room in its buffer, as the
-    /// kernel made it: bursts that queue behind each other on a link that is hardly used.
-    fn buffered() -> Case {
-        let facts = Facts {
-            span_s: 3.0,
-            network: 0.7,
-            dry: 0.3,
-            woken: 0.66,
-            unwoken: 0.03,
-            smalls: 0.011,
-            pushes: 0.14,
-            raised: Some(0.8),
-            queued: 0.3,
-            rounds: 42,
-            load: Some(0.16),
-            ..Facts::default()
+    #[test]
+    fn pushed_super_segments_that_all_end_full_are_no_empty_queue() {
+        let named = |woken: f64, smalls_a_round: f64| {
+            let facts = Facts { woken, pushes: 0.5, smalls_a_round, ..Facts::default() };
+            let context = Context { position: Some(0.0), ..Context::default() };
+            cause(&Case { facts, context, ..Case::default() })
         };
-        let context = Context { position: Some(0.0), ..Context::default() };
-        Case { facts, context, ..Case::default() }
-    }
-
-    fn found(change: impl FnOnce(&mut Case)) -> (&'static str, Confidence) {
-        let mut case = buffered();
-        change(&mut case);
-        let finding = diagnose(&case).expect("it lasted");
-        (finding.cause.name(), finding.confidence)
-    }
-
-    #[test]
-    fn a_program_that_acknowledgements_wake_has_a_full_send_buffer() {
-        assert_eq!(found(|_| ()), ("sender_window/send_buffer", Confidence::High));
-        let far = found(|case| case.context.position = Some(1.0));
-        assert_eq!(far, ("sender_window/send_buffer", Confidence::Medium));
-    }
-
-    #[test]
-    fn what_explains_the_waits_better_goes_first() {
-        let causes = [
-            found(|case| case.facts.unwoken = 0.8),
-            found(|case| case.facts.receiver = 0.5),
-            found(|case| case.facts.load = Some(0.95)),
-            found(|case| (case.facts.woken, case.facts.dry) = (0.1, 0.6)),
-        ];
-        assert!(causes.iter().all(|(cause, _)| !cause.starts_with("sender_window")), "{causes:?}");
+        assert_eq!(named(0.0, 0.0), Cause::SenderUndetermined, "a clamp");
+        assert_eq!(named(0.0, 0.6), Cause::SenderBuffer, "its queue empties");
+        assert_eq!(named(0.66, 0.0), Cause::SenderBuffer, "a writer that waits for room");
     }
 }

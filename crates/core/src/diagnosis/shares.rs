@@ -20,6 +20,23 @@ pub struct Shares {
 }
 
 impl Shares {
+    /// Of a stretch with this cause.
+    pub fn of(case: &Case, cause: Cause) -> Shares {
+        let facts = &case.facts;
+        let answer = cause.limitation();
+        let blind = application::is_blind(case, answer);
+        let paced = !blind && application::is_paced(case, answer);
+        let if_so = |so: bool, share: f64| if so { share } else { 0.0 };
+        let mut shares = Shares {
+            application: if_so(!blind, facts.idle) + facts.dry + if_so(paced, facts.unused),
+            receiver_window: facts.receiver,
+            network: facts.network + if_so(blind, facts.idle) + if_so(!paced, facts.unused),
+            recovery: facts.recovery,
+        };
+        shares.settle(case, cause);
+        shares
+    }
+
     /// Adds `other`, weighted.
     pub fn add(&mut self, other: &Shares, weight: f64) {
         self.application += other.application * weight;
@@ -36,7 +53,7 @@ impl Shares {
     }
 
     /// Moves the time that the cause shows to be another's than its waits seemed to tell.
-    pub(super) fn settle(&mut self, case: &Case, cause: Cause) {
+    fn settle(&mut self, case: &Case, cause: Cause) {
         match cause.limitation() {
             Limitation::Application => self.settle_application(case, cause),
             // A queue that runs dry behind a full buffer waits for room in it.
@@ -74,17 +91,15 @@ impl Shares {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Context, Facts, diagnose};
+    use super::super::{Context, Facts};
     use super::*;
 
-    fn shares(facts: Facts, own_pace: bool, position: f64) -> (&'static str, [f64; 3]) {
+    fn shares(cause: Cause, facts: Facts, own_pace: bool, position: f64) -> [f64; 3] {
         let context = Context { own_pace, position: Some(position), ..Context::default() };
         let facts = Facts { span_s: 3.0, rounds: 40, ..facts };
-        let found = diagnose(&Case { facts, context, ..Case::default() }).expect("it lasted");
-        let shares = found.shares;
-        let rounded = [shares.application, shares.receiver_window, shares.network]
-            .map(|share| (share * 100.0).round() / 100.0);
-        (found.cause.limitation().name(), rounded)
+        let shares = Shares::of(&Case { facts, context, ..Case::default() }, cause);
+        [shares.application, shares.receiver_window, shares.network]
+            .map(|share| (share * 100.0).round() / 100.0)
     }
 
     #[test]
@@ -97,7 +112,7 @@ mod tests {
             growing: 0.5,
             ..Facts::default()
         };
-        assert_eq!(shares(facts, false, 0.0), ("application", [0.95, 0.0, 0.05]));
+        assert_eq!(shares(Cause::ApplicationPaced, facts, false, 0.0), [0.95, 0.0, 0.05]);
     }
 
     #[test]
@@ -110,7 +125,7 @@ mod tests {
             woken: 0.7,
             ..Facts::default()
         };
-        assert_eq!(shares(facts, false, 0.0), ("sender_window", [0.05, 0.0, 0.95]));
+        assert_eq!(shares(Cause::SenderBuffer, facts, false, 0.0), [0.05, 0.0, 0.95]);
     }
 
     #[test]
@@ -122,7 +137,7 @@ mod tests {
             growing: 0.2,
             ..Facts::default()
         };
-        assert_eq!(shares(facts, true, 0.0), ("application", [1.0, 0.0, 0.0]));
+        assert_eq!(shares(Cause::ApplicationPaced, facts, true, 0.0), [1.0, 0.0, 0.0]);
     }
 
     #[test]
@@ -134,13 +149,13 @@ mod tests {
             growing: 0.4,
             ..Facts::default()
         };
-        assert_eq!(shares(facts, false, 0.0), ("application", [0.8, 0.0, 0.2]), "it grows");
+        assert_eq!(shares(Cause::ApplicationPaced, facts, false, 0.0), [0.8, 0.0, 0.2], "it grows");
         let to_and_fro = Facts { shrinking: 0.3, ..facts };
-        assert_eq!(shares(to_and_fro, false, 0.0), ("application", [1.0, 0.0, 0.0]));
+        assert_eq!(shares(Cause::ApplicationPaced, to_and_fro, false, 0.0), [1.0, 0.0, 0.0]);
         let half = Facts { unused: 0.55, network: 0.45, ..to_and_fro };
-        assert_eq!(shares(half, false, 0.0), ("application", [0.55, 0.0, 0.45]));
+        assert_eq!(shares(Cause::ApplicationPaced, half, false, 0.0), [0.55, 0.0, 0.45]);
         let tiny = Facts { flight_segments: 2.0, ..half };
-        assert_eq!(shares(tiny, false, 0.0), ("application", [1.0, 0.0, 0.0]));
+        assert_eq!(shares(Cause::ApplicationPaced, tiny, false, 0.0), [1.0, 0.0, 0.0]);
     }
 
     #[test]
@@ -153,9 +168,9 @@ mod tests {
             flight_variation: Some(0.0),
             ..Facts::default()
         };
-        assert_eq!(shares(facts, false, 1.0), ("receiver_window", [0.0, 1.0, 0.0]));
-        assert_eq!(shares(facts, true, 1.0), ("receiver_window", [0.0, 0.6, 0.4]), "BBR paces");
+        assert_eq!(shares(Cause::ReceiverBuffer, facts, false, 1.0), [0.0, 1.0, 0.0]);
+        assert_eq!(shares(Cause::ReceiverBuffer, facts, true, 1.0), [0.0, 0.6, 0.4], "BBR paces");
         let half = Facts { fullness: Some(0.6), ..facts };
-        assert_eq!(shares(half, false, 1.0), ("receiver_window", [0.0, 0.6, 0.4]));
+        assert_eq!(shares(Cause::ReceiverBuffer, half, false, 1.0), [0.0, 0.6, 0.4]);
     }
 }

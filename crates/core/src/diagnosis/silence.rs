@@ -1,36 +1,21 @@
 //! A peer or a path that does not answer: segments are repeated and nothing is acknowledged.
 
-use super::{Case, Cause, Confidence, Limitation};
+use super::Case;
 
-/// Who is silent, and how sure that is; `None` where something answered, or may have.
+/// Whether nobody answers, for certain. `goes_on` tells that nobody did in the stretch before:
+/// timers double, so that later ones are rare. One timeout alone is left to the model.
 ///
 /// RFC 6298 doubles the timer with each timeout and RFC 9293 section 3.8.3 has a sender go on for
 /// 100 s at least. One timeout may repair a loss; a second in the same interval, with nothing
 /// acknowledged, hardly does.
-pub fn cause(case: &Case) -> Option<(Cause, Confidence)> {
+pub fn is_certain(case: &Case, goes_on: bool) -> bool {
     let (facts, context) = (&case.facts, &case.context);
     let waited = facts.network + facts.recovery + facts.unused >= MOSTLY;
     let answered = facts.advances > 0 || facts.closures > 0;
     // A capture of one direction shows no answer either, but a sender that goes on.
     let seen = !context.acks_unseen || context.unanswered;
-    let rtt_s = context.rtt_min.map_or(0.0, |rtt| rtt.0 as f64 / 1e9);
-    let long = facts.span_s >= SHORTEST_S.max(FEWEST_ROUNDS * rtt_s);
-    if !seen || answered || !waited || !long {
-        return None;
-    }
-    let goes_on = case.before.is_some_and(|it| it.limitation() == Limitation::Unresponsive);
-    let confidence = match facts.timeouts {
-        0 if !goes_on => return None,
-        0 | 1 => Confidence::Medium,
-        _ => Confidence::High,
-    };
-    // Where no full segment was ever acknowledged and smaller ones were, the path lets none through
-    // (RFC 2923 section 2.1).
-    let silent = match context.only_small_answered {
-        true => Cause::UnresponsivePathMtu,
-        false => Cause::UnresponsivePeer,
-    };
-    Some((silent, confidence))
+    let long = facts.span_s >= SHORTEST_S.max(FEWEST_ROUNDS * case.rtt_min_s().unwrap_or(0.0));
+    seen && !answered && waited && long && (goes_on || facts.timeouts >= 2)
 }
 
 /// Share of the time in which the sender waited for an answer.
@@ -43,7 +28,7 @@ const FEWEST_ROUNDS: f64 = 4.0;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnosis::{Context, Facts, diagnose};
+    use crate::diagnosis::{Cause, Confidence, Context, Facts, diagnose_alone};
     use crate::units::Nanos;
 
     /// Three seconds in which a sender repeats what nobody acknowledges.
@@ -57,21 +42,15 @@ mod tests {
 
     #[test]
     fn an_outage_is_no_programs_pace() {
-        let found = diagnose(&silent()).expect("it lasted");
+        let found = diagnose_alone(&silent()).expect("it lasted");
         assert_eq!((found.cause, found.confidence), (Cause::UnresponsivePeer, Confidence::High));
-        let mut answered = silent();
-        answered.facts.advances = 1;
-        let found = diagnose(&answered).expect("it lasted");
-        assert_ne!(found.cause.limitation(), Limitation::Unresponsive);
     }
 
     #[test]
     fn silence_between_two_repetitions_goes_on() {
         let mut between = silent();
         between.facts.timeouts = 0;
-        assert_eq!(cause(&between), None);
-        between.before = Some(Cause::UnresponsivePeer);
-        assert_eq!(cause(&between), Some((Cause::UnresponsivePeer, Confidence::Medium)));
+        assert!(!is_certain(&between, false) && is_certain(&between, true));
     }
 
     #[test]
@@ -84,10 +63,12 @@ mod tests {
         far.context.rtt_min = Some(Nanos::SECOND);
         let mut one_way = silent();
         one_way.context.acks_unseen = true;
-        for case in [idle, closed, far, one_way] {
-            assert_eq!(cause(&case), None);
+        let mut answered = silent();
+        answered.facts.advances = 1;
+        for case in [idle, closed, far, one_way, answered] {
+            assert!(!is_certain(&case, false));
         }
-        assert_eq!(diagnose(&one_way), None, "nothing tells what it waited for");
+        assert_eq!(diagnose_alone(&one_way), None, "nothing tells what it waited for");
     }
 
     #[test]
@@ -95,13 +76,14 @@ mod tests {
         let mut never = silent();
         (never.context.rtt_min, never.context.acks_unseen) = (None, true);
         never.context.unanswered = true;
-        assert_eq!(cause(&never), Some((Cause::UnresponsivePeer, Confidence::High)));
+        assert!(is_certain(&never, false));
     }
 
     #[test]
     fn a_path_that_takes_no_full_segments_is_named() {
         let mut small = silent();
         small.context.only_small_answered = true;
-        assert_eq!(cause(&small), Some((Cause::UnresponsivePathMtu, Confidence::High)));
+        let found = diagnose_alone(&small).expect("it lasted");
+        assert_eq!(found.cause, Cause::UnresponsivePathMtu);
     }
 }

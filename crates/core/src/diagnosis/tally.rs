@@ -1,108 +1,109 @@
 //! What a half was limited by, stretch after stretch.
 
-use super::{Cause, Confidence, Finding, Shares};
+use super::memory::{Memory, Observed};
+use super::model::filter::Belief;
+use super::model::{ANSWERS, ByAnswer, MODEL};
+use super::{Case, Cause, Finding, Limitation, Shares, diagnose};
 use crate::units::Nanos;
 
-/// Time by cause, and the answer that the next stretch is compared with.
+/// Time by cause, and what the next stretch is weighed against.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     entries: Vec<Entry>,
     shares: Shares,
     total_s: f64,
-    before: Option<Cause>,
-    sure: Confidence,
-    pending: Option<Cause>,
+    belief: Belief,
+    memory: Memory,
 }
 
+/// The time in which a cause was the answer.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     cause: Cause,
-    /// By confidence, from low to high.
-    time_s: [f64; 3],
+    time_s: f64,
+    /// Chances of all limitations in it, and of this answer after calibration, times the time.
+    chances: ByAnswer,
+    probability: f32,
 }
 
 impl Tally {
-    /// The cause of the stretch before.
-    pub fn before(&self) -> Option<Cause> {
-        self.before
+    /// What the items say of a stretch, without taking it for one of those of the tally.
+    pub fn look(&self, case: &Case) -> Observed {
+        self.memory.look(case)
     }
 
-    /// How sure that was when it was found.
-    pub fn before_sure(&self) -> Confidence {
-        self.sure
-    }
-
-    /// Takes the finding of the next stretch, of `span`, and gives the one to report: neighbours do
-    /// not flap between causes of the network's time on thin evidence, so that another one than
-    /// before has to be sure, or to be found twice in a row, or to tell better of the same losses.
-    pub fn settle(&mut self, finding: Finding, span: Nanos) -> Finding {
-        let other = self.before.filter(|before| before.limitation() != finding.cause.limitation());
-        let doubtful = finding.confidence != Confidence::High
-            && !self.revises(&finding)
-            && finding.cause.is_of_network()
-            && self.pending != Some(finding.cause);
-        self.pending = Some(finding.cause);
-        let settled = match other {
-            // Growth ends, and whatever ends it may be told by little at first.
-            Some(before) if doubtful && before.is_of_network() && !before.is_growth() => {
-                Finding { cause: before, confidence: Confidence::Low, ..finding }
-            }
-            _ => {
-                self.sure = finding.confidence;
-                finding
-            }
-        };
-        self.before = Some(settled.cause);
-        self.add(&settled, span.as_secs_f64());
-        settled
-    }
-
-    /// Whether a guess of what caused losses gives way to one that rests on more; chance is what
-    /// is left when nothing tells, and revises none.
-    fn revises(&self, finding: &Finding) -> bool {
-        let guessed = matches!(self.before, Some(Cause::Policer | Cause::RandomLoss));
-        let told = matches!(finding.cause, Cause::Policer | Cause::UnsharedLoss);
-        guessed && told && finding.confidence > self.sure
+    /// Judges the next stretch, of `span`: the finding to report, and what the items say of it.
+    pub fn judge(&mut self, case: &Case, span: Nanos) -> (Observed, Option<Finding>) {
+        let observed = self.memory.observe(case);
+        let finding = diagnose(case, &observed, &mut self.belief);
+        finding.iter().for_each(|finding| self.add(finding, span.as_secs_f64()));
+        (observed, finding)
     }
 
     fn add(&mut self, finding: &Finding, span_s: f64) {
         let at = match self.entries.iter().position(|entry| entry.cause == finding.cause) {
             Some(at) => at,
             None => {
-                self.entries.push(Entry { cause: finding.cause, time_s: [0.0; 3] });
+                let (time_s, chances, probability) = (0.0, [0.0; ANSWERS], 0.0);
+                self.entries.push(Entry { cause: finding.cause, time_s, chances, probability });
                 self.entries.len() - 1
             }
         };
-        self.entries[at].time_s[finding.confidence as usize] += span_s;
+        let entry = &mut self.entries[at];
+        entry.time_s += span_s;
+        entry.probability += finding.probability * span_s as f32;
+        for (sum, chance) in entry.chances.iter_mut().zip(finding.chances) {
+            *sum += chance * span_s as f32;
+        }
         self.shares.add(&finding.shares, span_s);
         self.total_s += span_s;
     }
 
-    /// The cause that held for the longest time, with the confidence that half of this time had at
-    /// least, and the shares of all of it.
+    /// The limitation that held for the longest time, with the cause that most of this time had,
+    /// its mean probability in that time, and the shares of all of it.
     pub fn longest(&self) -> Option<Finding> {
-        let time = |entry: &Entry| entry.time_s.iter().sum::<f64>();
-        let longest = self.entries.iter().max_by(|a, b| time(a).total_cmp(&time(b)))?;
-        let whole = time(longest);
-        let mut confidence = Confidence::Low;
-        let at_least = |level: usize| longest.time_s[level..].iter().sum::<f64>();
-        for level in [Confidence::Medium, Confidence::High] {
-            if at_least(level as usize) * 2.0 >= whole {
-                confidence = level;
+        let time = |answer: Limitation| -> f64 {
+            let mine = self.entries.iter().filter(|entry| entry.cause.limitation() == answer);
+            mine.map(|entry| entry.time_s).sum()
+        };
+        let longest = self.entries.iter().max_by(|a, b| {
+            let by_answer = time(a.cause.limitation()).total_cmp(&time(b.cause.limitation()));
+            by_answer.then(a.time_s.total_cmp(&b.time_s))
+        })?;
+        let answer = longest.cause.limitation();
+        let mine = || self.entries.iter().filter(move |entry| entry.cause.limitation() == answer);
+        let held_s = time(answer) as f32;
+        let probability = mine().map(|entry| entry.probability).sum::<f32>() / held_s;
+        let mut chances = [0.0; ANSWERS];
+        for entry in mine() {
+            for (sum, chance) in chances.iter_mut().zip(entry.chances) {
+                *sum += chance / held_s;
             }
         }
-        if whole * 2.0 < self.total_s {
-            confidence = confidence.less();
-        }
-        let shares = self.shares.scaled(1.0 / self.total_s);
-        Some(Finding { cause: longest.cause, rival: None, confidence, shares })
+        let next = (0..ANSWERS)
+            .filter(|&at| at != answer as usize)
+            .max_by(|&a, &b| chances[a].total_cmp(&chances[b]))
+            .map(|at| (Limitation::ALL[at], chances[at].min(1.0 - probability)));
+        // What held for less than half of the time is less sure to be called the limit of it all.
+        let confidence = match f64::from(held_s) * 2.0 < self.total_s {
+            true => MODEL.confidence(probability).less(),
+            false => MODEL.confidence(probability),
+        };
+        Some(Finding {
+            cause: longest.cause,
+            probability,
+            confidence,
+            alternative: next.filter(|(_, chance)| *chance > 0.0),
+            chances,
+            shares: self.shares.scaled(1.0 / self.total_s),
+        })
     }
 
     #[cfg(test)]
     /// Causes with their shares of the time, the longest first.
     pub fn causes(&self) -> Vec<(Cause, f64)> {
-        let time = |entry: &Entry| entry.time_s.iter().sum::<f64>() / self.total_s;
-        let mut causes: Vec<_> = self.entries.iter().map(|e| (e.cause, time(e))).collect();
+        let share = |entry: &Entry| (entry.cause, entry.time_s / self.total_s);
+        let mut causes: Vec<_> = self.entries.iter().map(share).collect();
         causes.sort_by(|a, b| b.1.total_cmp(&a.1));
         causes
     }
@@ -111,43 +112,37 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diagnosis::Confidence;
 
-    fn finding(cause: Cause, confidence: Confidence) -> Finding {
+    fn finding(cause: Cause, probability: f32) -> Finding {
         let shares = Shares { network: 1.0, ..Shares::default() };
-        Finding { cause, rival: None, confidence, shares }
+        let mut chances = [0.0; ANSWERS];
+        chances[cause.limitation() as usize] = probability;
+        chances[Limitation::Transport as usize] += 1.0 - probability;
+        let confidence = MODEL.confidence(probability);
+        Finding { cause, probability, confidence, alternative: None, chances, shares }
     }
 
     #[test]
-    fn one_doubtful_stretch_does_not_change_the_answer_and_two_do() {
+    fn the_longest_limitation_is_the_answer() {
         let mut tally = Tally::default();
-        let second = Nanos::SECOND;
-        let mut settle = |cause, confidence| tally.settle(finding(cause, confidence), second).cause;
-        assert_eq!(settle(Cause::UnsharedQueue, Confidence::High), Cause::UnsharedQueue);
-        assert_eq!(settle(Cause::RandomLoss, Confidence::Medium), Cause::UnsharedQueue);
-        assert_eq!(settle(Cause::RandomLoss, Confidence::Medium), Cause::RandomLoss);
-        assert_eq!(settle(Cause::Policer, Confidence::High), Cause::Policer);
-        assert_eq!(settle(Cause::ApplicationIdle, Confidence::Low), Cause::ApplicationIdle);
-    }
-
-    #[test]
-    fn a_guess_about_losses_gives_way_to_what_rests_on_more() {
-        let mut tally = Tally::default();
-        let second = Nanos::SECOND;
-        let mut settle = |cause, confidence| tally.settle(finding(cause, confidence), second).cause;
-        assert_eq!(settle(Cause::Policer, Confidence::Low), Cause::Policer);
-        assert_eq!(settle(Cause::Recovery, Confidence::Medium), Cause::Policer);
-        assert_eq!(settle(Cause::UnsharedLoss, Confidence::Medium), Cause::UnsharedLoss);
-        assert_eq!(settle(Cause::RandomLoss, Confidence::Medium), Cause::UnsharedLoss);
-    }
-
-    #[test]
-    fn the_longest_cause_is_the_answer() {
-        let mut tally = Tally::default();
-        tally.settle(finding(Cause::SlowStart, Confidence::High), Nanos(1_000_000_000));
-        tally.settle(finding(Cause::UnsharedQueue, Confidence::High), Nanos(5_000_000_000));
+        tally.add(&finding(Cause::SlowStart, 1.0), 3.0);
+        tally.add(&finding(Cause::UnsharedQueue, 0.9), 2.0);
+        tally.add(&finding(Cause::UnsharedLoss, 0.9), 2.5);
         let longest = tally.longest().expect("some");
-        assert_eq!((longest.cause, longest.confidence), (Cause::UnsharedQueue, Confidence::High));
+        assert_eq!(longest.cause, Cause::UnsharedLoss);
+        assert!((longest.probability - 0.9).abs() < 1e-6);
+        assert_eq!(longest.alternative.map(|next| next.0), Some(Limitation::Transport));
         assert!((longest.shares.network - 1.0).abs() < 1e-9);
-        assert_eq!(tally.causes()[1].0, Cause::SlowStart);
+        assert_eq!(tally.causes()[0].0, Cause::SlowStart);
+    }
+
+    #[test]
+    fn what_held_for_less_than_half_of_the_time_is_less_sure() {
+        let mut tally = Tally::default();
+        tally.add(&finding(Cause::SlowStart, 1.0), 2.0);
+        tally.add(&finding(Cause::Policer, 1.0), 2.0);
+        tally.add(&finding(Cause::UnsharedQueue, 1.0), 2.5);
+        assert_eq!(tally.longest().map(|found| found.confidence), Some(Confidence::Medium));
     }
 }

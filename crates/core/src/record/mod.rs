@@ -2,11 +2,13 @@
 //! its meaning, and the schema, the builders and the reference documentation follow from that.
 
 mod column;
+mod observed;
 mod rows;
 mod table;
 mod tables;
 
 pub use column::{Cell, Columns, field, finish};
+pub(crate) use observed::ObservedRow;
 pub use rows::Rows;
 pub use table::Table;
 pub use tables::*;

@@ -1,6 +1,6 @@
 //! Rows of all tables, until they are enough for a batch.
 
-use super::{Batches, FlowRow, IntervalRow, PeriodRow, SegmentRow, Table};
+use super::{Batches, FlowRow, IntervalRow, ObservedRow, PeriodRow, SegmentRow, Table};
 use arrow_array::RecordBatch;
 
 /// Rows that wait, by table.
@@ -14,6 +14,8 @@ pub struct Rows {
     pub periods: Batches<PeriodRow>,
     /// One per segment of a chosen flow.
     pub segments: Batches<SegmentRow>,
+    /// One per direction and interval, for fitting.
+    pub observations: Batches<ObservedRow>,
 }
 
 impl Rows {
@@ -28,6 +30,8 @@ impl Rows {
         add(Table::Flows, self.flows.len(), &mut || self.flows.take());
         add(Table::Intervals, self.intervals.len(), &mut || self.intervals.take());
         add(Table::Periods, self.periods.len(), &mut || self.periods.take());
+        let observed = &mut self.observations;
+        add(Table::Observations, observed.len(), &mut || observed.take());
         add(Table::Segments, self.segments.len(), &mut || self.segments.take());
         ready
     }

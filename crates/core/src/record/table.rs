@@ -1,6 +1,6 @@
 //! The tables by name.
 
-use super::{CounterRow, FlowRow, IntervalRow, PeriodRow, SegmentRow, schema};
+use super::{CounterRow, FlowRow, IntervalRow, ObservedRow, PeriodRow, SegmentRow, schema};
 use arrow_schema::Schema;
 use std::sync::Arc;
 
@@ -17,6 +17,9 @@ pub enum Table {
     Segments,
     /// One row per counter.
     Counters,
+    /// One row per interval: what the items of evidence say of it. For fitting the model; not
+    /// among [`Table::ALL`].
+    Observations,
 }
 
 impl Table {
@@ -32,12 +35,14 @@ impl Table {
             Table::Periods => "periods",
             Table::Segments => "segments",
             Table::Counters => "counters",
+            Table::Observations => "observations",
         }
     }
 
     /// The table with this name.
     pub fn from_name(name: &str) -> Option<Table> {
-        Table::ALL.into_iter().find(|table| table.name() == name)
+        let hidden = [Table::Observations];
+        Table::ALL.into_iter().chain(hidden).find(|table| table.name() == name)
     }
 
     /// The Arrow schema of its rows.
@@ -48,6 +53,7 @@ impl Table {
             Table::Periods => schema::<PeriodRow>(),
             Table::Segments => schema::<SegmentRow>(),
             Table::Counters => schema::<CounterRow>(),
+            Table::Observations => schema::<ObservedRow>(),
         }
     }
 }

@@ -255,6 +255,11 @@ columns! {
         evidence: Option<Text>,
         /// What to change, where, to which value.
         remedy: Option<Text>,
+        /// The items of evidence that weighed most for the limitation, with their weights in
+        /// log-odds.
+        speaks_for: Option<Text>,
+        /// Those that weighed most against it.
+        speaks_against: Option<Text>,
     }
 }
 

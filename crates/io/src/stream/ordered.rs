@@ -103,7 +103,7 @@ impl Ordered {
     /// Gives what is held, in order.
     fn release(&mut self) {
         let held = std::mem::take(&mut self.held);
-        for table in Table::ALL {
+        for table in Table::ALL.into_iter().chain([Table::Observations]) {
             let of_table = held.iter().filter(|(held, _)| *held == table);
             let batches: Vec<&RecordBatch> = of_table.map(|(_, batch)| batch).collect();
             if batches.is_empty() {

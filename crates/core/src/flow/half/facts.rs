@@ -56,7 +56,12 @@ impl Half {
         self.capacity.so_far().filter(|_| self.totals.data_packets > min_packets)
     }
 
-    /// The same as far as it is credible.
+    /// The highest rate at which data was acknowledged, in bit/s of payload.
+    pub fn delivered_most_bps(&self) -> Option<f64> {
+        self.capacity.delivered_most_bps()
+    }
+
+    /// The capacity as far as it is credible.
     pub fn credible(&self, capacity: Capacity) -> Capacity {
         self.capacity.credible(capacity, &self.totals, &self.queue)
     }

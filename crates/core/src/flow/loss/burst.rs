@@ -104,17 +104,6 @@ impl Density {
     pub fn deviations(&self) -> f64 {
         (self.rank - 0.5) * (12.0 * f64::from(self.losses)).sqrt()
     }
-
-    /// Probability that independent losses rank as high or higher. It is exact where all are near
-    /// the top: the sum of uniform values is below x ≤ 1 with probability xⁿ/n! (Irwin and Hall,
-    /// 1927). One otherwise.
-    pub fn chance_at_top(&self) -> f64 {
-        let below = f64::from(self.losses) * (1.0 - self.rank);
-        if below > 1.0 {
-            return 1.0;
-        }
-        (1..=self.losses).map(|n| below / f64::from(n)).product()
-    }
 }
 
 /// How often each code was seen, and where those of the losses stood among them.
@@ -249,16 +238,6 @@ mod tests {
         assert!(chance.losses > 30 && chance.deviations().abs() < 2.5, "{chance:?}");
         let regular = ranks(|number, _| number % 37 == 0);
         assert!(regular.deviations().abs() < 2.5, "a rhythm alone is none: {regular:?}");
-    }
-
-    #[test]
-    fn few_losses_at_the_top_are_rarer_than_the_normal_distribution_says() {
-        let chance =
-            |losses, rank| Density { losses, rank, delay_rank: None, delay: None }.chance_at_top();
-        assert!((chance(1, 0.99) - 0.01).abs() < 1e-12);
-        assert!((chance(2, 0.95) - 0.005).abs() < 1e-12);
-        assert!((chance(3, 0.8) - 0.6f64.powi(3) / 6.0).abs() < 1e-12);
-        assert_eq!(chance(3, 0.6), 1.0, "not near enough to tell");
     }
 
     #[test]

@@ -122,13 +122,6 @@ impl Pattern {
     }
 }
 
-impl Shape {
-    /// The ratio less its standard error: a count is known to its root.
-    pub fn least_ratio(&self) -> f64 {
-        self.ratio * (1.0 - 1.0 / f64::from(self.losses).sqrt())
-    }
-}
-
 /// Segments within which two losses are near.
 const NEAR: u64 = 8;
 /// Losses below which there is no pattern: the variation of independent gaps is then known to a

@@ -28,6 +28,11 @@ impl CapacityProbe {
         self.collector.iter_mut().for_each(|collector| collector.interrupt());
     }
 
+    /// The highest rate at which data was acknowledged, in bit/s of payload.
+    pub fn delivered_most_bps(&self) -> Option<f64> {
+        self.delivery.most_bps
+    }
+
     /// Capacity as known now, with an estimate of the newest samples.
     pub fn estimate(&mut self) -> Capacity {
         self.collector.get_or_insert_default().capacity(self.delivery.most_bps)

@@ -61,6 +61,49 @@ pub struct Signs {
     pub rounds_queued: u32,
     /// Delivery rates in those, in bit/s.
     pub queued_rates: Moments,
+    /// Delivery rates in all rounds without a repair, in bit/s.
+    pub rates: Moments,
+    /// Flight size (x, in bytes) and least round-trip time (y, in ns) of each round.
+    pub flight_rtt: Paired,
+    /// Flight size (x, in bytes) and delivery rate (y, in bit/s) of each round without a repair.
+    pub flight_rate: Paired,
+    /// Squares of the round-trip samples, in s².
+    pub rtt_squares: f64,
+    /// Least and largest of them.
+    pub rtt_span: Option<(Nanos, Nanos)>,
+}
+
+/// Sums of pairs of values, for their correlation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Paired {
+    x: Moments,
+    y: Moments,
+    products: f64,
+}
+
+impl Paired {
+    /// Adds a pair.
+    pub fn add(&mut self, x: f64, y: f64) {
+        self.x.add(x);
+        self.y.add(y);
+        self.products += x * y;
+    }
+
+    /// Pearson's correlation coefficient; `None` of fewer than four pairs, or where one of the two
+    /// does not vary by a hundredth.
+    pub fn correlation(&self) -> Option<f64> {
+        let n = f64::from(self.x.count);
+        let (x, y) = (self.x.mean()?, self.y.mean()?);
+        let (dx, dy) = (self.x.variation()? * x, self.y.variation()? * y);
+        let varies = self.x.count >= 4 && dx > x * 0.01 && dy > y * 0.01;
+        varies.then(|| ((self.products / n - x * y) / (dx * dy)).clamp(-1.0, 1.0))
+    }
+
+    fn merge(&mut self, other: &Paired) {
+        self.x.merge(&other.x);
+        self.y.merge(&other.y);
+        self.products += other.products;
+    }
 }
 
 /// Count, sum and sum of squares.
@@ -143,6 +186,14 @@ impl Signs {
         self.rounds_shrinking += later.rounds_shrinking;
         self.rounds_queued += later.rounds_queued;
         self.queued_rates.merge(&later.queued_rates);
+        self.rates.merge(&later.rates);
+        self.flight_rtt.merge(&later.flight_rtt);
+        self.flight_rate.merge(&later.flight_rate);
+        self.rtt_squares += later.rtt_squares;
+        self.rtt_span = match (self.rtt_span, later.rtt_span) {
+            (Some((low, high)), Some((l, h))) => Some((low.min(l), high.max(h))),
+            (a, b) => a.or(b),
+        };
     }
 
     /// Takes a round-trip sample of a half whose least one is `floor`.
@@ -151,6 +202,10 @@ impl Signs {
         self.rtt_samples += 1;
         self.rtt_sum += rtt.0 as u64;
         self.rtt_raised += u32::from(is_raised(rtt, floor));
+        let s = rtt.0 as f64 / 1e9;
+        self.rtt_squares += s * s;
+        let (low, high) = self.rtt_span.unwrap_or((rtt, rtt));
+        self.rtt_span = Some((low.min(rtt), high.max(rtt)));
     }
 
     /// Takes a pause that nothing imposed.
@@ -169,12 +224,20 @@ impl Signs {
         self.rounds_leaping += u32::from(before > 0 && round.flight * 4 >= before * 5);
         self.rounds_growing += u32::from(round.flight >= before + u64::from(mss / 2));
         self.rounds_shrinking += u32::from(round.flight + u64::from(mss / 2) <= before);
+        let rate_bps = round.bytes as f64 * 8e9 / round.span.0.max(1) as f64;
+        if round.span.0 > 0 && !round.repairing {
+            self.rates.add(rate_bps);
+            self.flight_rate.add(round.flight as f64, rate_bps);
+        }
+        if let Some(rtt) = round.rtt {
+            self.flight_rtt.add(round.flight as f64, rtt.0 as f64);
+        }
         if let (Some(rtt), Some(floor)) = (round.rtt, floor)
             && is_raised(rtt, floor)
         {
             self.rounds_queued += 1;
             if round.span.0 > 0 && !round.repairing {
-                self.queued_rates.add(round.bytes as f64 * 8e9 / round.span.0 as f64);
+                self.queued_rates.add(rate_bps);
             }
         }
     }

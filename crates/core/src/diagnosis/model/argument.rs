@@ -1,0 +1,62 @@
+//! What speaks for an answer and what against it: the items that moved its log-odds most.
+
+use super::{ANSWERS, ByAnswer, Model};
+use crate::diagnosis::items::{self, COUNT, Unit};
+use crate::diagnosis::memory::Observed;
+use crate::diagnosis::words;
+
+/// Items with their values and what they weighed, in log-odds against the other answers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Argument {
+    /// For the answer, the weightiest first.
+    pub speaks_for: String,
+    /// Against it.
+    pub speaks_against: String,
+}
+
+impl Model {
+    /// The argument for `answer`, where these are the chances of all.
+    pub fn argument(&self, observed: &Observed, chances: &ByAnswer, answer: usize) -> Argument {
+        let mut weights = [0.0; COUNT];
+        let others = (1.0 - chances[answer]).max(1e-6);
+        // The answer counts as one, its rivals as much as they are likely.
+        let sides: ByAnswer =
+            std::array::from_fn(|at| if at == answer { 1.0 } else { -chances[at] / others });
+        self.forest.steps(observed, |column, from, to| {
+            let moved = (0..ANSWERS).map(|at| sides[at] * (to[at] - from[at]));
+            weights[column % COUNT] += moved.sum::<f32>();
+        });
+        let mut order: Vec<usize> =
+            (0..COUNT).filter(|&item| !observed.values[item].is_nan()).collect();
+        order.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]));
+        let told = |items: &mut dyn Iterator<Item = &usize>| {
+            let telling = items.take(MOST).filter(|&&item| weights[item].abs() >= LEAST);
+            let told = telling.map(|&item| phrase(item, observed.values[item], weights[item]));
+            told.collect::<Vec<_>>().join("; ")
+        };
+        let speaks_for = told(&mut order.iter().filter(|&&item| weights[item] > 0.0));
+        let speaks_against = told(&mut order.iter().rev().filter(|&&item| weights[item] < 0.0));
+        Argument { speaks_for, speaks_against }
+    }
+}
+
+/// An item with its value and weight: `round trips with a queue 82 % (+1.9)`.
+fn phrase(item: usize, value: f32, weight: f32) -> String {
+    let item = items::all().nth(item).expect("one of all");
+    let value = f64::from(value);
+    let said = match item.unit {
+        Unit::Share => words::percent(value),
+        Unit::Times => format!("{value:.2}"),
+        Unit::Count => words::grouped(value.round() as u64),
+        Unit::Seconds => words::seconds(value),
+        Unit::Rate => words::rate(value),
+        Unit::Bytes => words::bytes(value),
+        Unit::Flag => if value > 0.5 { "yes" } else { "no" }.to_owned(),
+    };
+    format!("{} {said} ({weight:+.1})", item.plain)
+}
+
+/// Items named on each side.
+const MOST: usize = 4;
+/// Log-odds below which an item is not worth a word.
+const LEAST: f32 = 0.15;

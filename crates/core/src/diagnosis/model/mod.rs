@@ -1,0 +1,127 @@
+//! The evidence model: what the items of evidence say of each answer, added up tree by tree.
+//!
+//! Boosted trees (Friedman, "Greedy function approximation", Ann. Statist. 2001) whose leaves hold
+//! log-odds of all answers at once; the softmax of their sums says how likely each answer is.
+//! [`filter`] carries it from one stretch to the next, and `weights.bin`, which `make fit` makes,
+//! holds every number.
+
+pub mod argument;
+pub mod filter;
+mod forest;
+mod table;
+
+use super::memory::Observed;
+use crate::limit::{Confidence, Limitation};
+use forest::Forest;
+use std::sync::LazyLock;
+use table::Table;
+
+/// Answers of the model: every limitation but `mixed`, which comes last.
+pub const ANSWERS: usize = Limitation::ALL.len() - 1;
+
+/// One number by answer.
+pub type ByAnswer = [f32; ANSWERS];
+
+/// The model as fitted.
+pub static MODEL: LazyLock<Model> = LazyLock::new(|| Model::read(WEIGHTS));
+
+const WEIGHTS: &[u8] = include_bytes!("weights.bin");
+
+/// Trees of log-odds, and what makes chances of them.
+pub struct Model {
+    /// Where it comes from: lines of text.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for people, and for the test of its items"))]
+    pub provenance: String,
+    forest: Forest,
+    /// How a stretch follows on the one before.
+    pub filter: filter::Settings,
+    /// Chance of the likeliest answer, and how often it is right.
+    calibration: Vec<(f32, f32)>,
+    /// Probabilities from which an answer is medium, and high.
+    cuts: [f32; 2],
+}
+
+impl Model {
+    /// The log-odds of each answer.
+    pub fn log_odds(&self, observed: &Observed) -> ByAnswer {
+        self.forest.log_odds(observed)
+    }
+
+    /// How often an answer of this chance is right, as measured on what was not fitted.
+    pub fn calibrated(&self, chance: f32) -> f32 {
+        let after = self.calibration.partition_point(|&(from, _)| from <= chance);
+        let (Some(&(a, right_a)), Some(&(b, right_b))) =
+            (self.calibration.get(after.wrapping_sub(1)), self.calibration.get(after))
+        else {
+            let end = if after == 0 { self.calibration.first() } else { self.calibration.last() };
+            return end.map_or(chance, |&(_, right)| right);
+        };
+        right_a + (right_b - right_a) * (chance - a) / (b - a)
+    }
+
+    /// The confidence of an answer that is right so often.
+    pub fn confidence(&self, probability: f32) -> Confidence {
+        match self.cuts {
+            [_, high] if probability >= high => Confidence::High,
+            [medium, _] if probability >= medium => Confidence::Medium,
+            _ => Confidence::Low,
+        }
+    }
+
+    fn read(bytes: &[u8]) -> Model {
+        let mut table = Table::new(bytes);
+        let provenance = table.text();
+        let forest = Forest::read(&mut table);
+        let filter = filter::Settings {
+            stay_a_second: table.f32(),
+            trust: table.f32(),
+            prior: table.by_answer(),
+        };
+        let calibration = table.many(|table| (table.f32(), table.f32()));
+        let cuts = [table.f32(), table.f32()];
+        Model { provenance, forest, filter, calibration, cuts }
+    }
+}
+
+/// Chances of log-odds.
+pub fn softmax(log_odds: &ByAnswer) -> ByAnswer {
+    let most = log_odds.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let mut chances = log_odds.map(|odds| (odds - most).exp());
+    let total: f32 = chances.iter().sum();
+    chances.iter_mut().for_each(|chance| *chance /= total);
+    chances
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::Case;
+    use crate::diagnosis::items;
+    use crate::diagnosis::memory::Memory;
+
+    #[test]
+    fn the_weights_are_those_of_the_items() {
+        let words: Vec<&str> = items::all().map(|item| item.word).collect();
+        let fitted = MODEL.provenance.lines().find_map(|line| line.strip_prefix("items: "));
+        assert_eq!(fitted.expect("named").split(' ').collect::<Vec<_>>(), words, "make fit");
+        let answers = MODEL.provenance.lines().find_map(|line| line.strip_prefix("answers: "));
+        let limitations: Vec<&str> =
+            Limitation::ALL.iter().take(ANSWERS).map(|each| each.name()).collect();
+        assert_eq!(answers.expect("named").split(' ').collect::<Vec<_>>(), limitations);
+    }
+
+    #[test]
+    fn chances_add_up_to_one_whatever_is_known() {
+        let observed = Memory::default().observe(&Case::default());
+        let chances = softmax(&MODEL.log_odds(&observed));
+        assert!((chances.iter().sum::<f32>() - 1.0).abs() < 1e-5, "{chances:?}");
+    }
+
+    #[test]
+    fn a_surer_answer_is_right_more_often() {
+        let right: Vec<f32> = (0..=100).map(|n| MODEL.calibrated(n as f32 / 100.0)).collect();
+        assert!(right.is_sorted() && right.iter().all(|p| (0.0..=1.0).contains(p)), "{right:?}");
+        assert_eq!(MODEL.confidence(0.0), Confidence::Low);
+        assert_eq!(MODEL.confidence(1.0), Confidence::High);
+    }
+}

@@ -1,0 +1,129 @@
+"""Random worlds that nothing was fitted on: how often the answer is right, and how sure it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from accuracy.tables import Rate, grid, share
+from tcpwhy import vocabulary, worlds
+
+JUDGED_FROM = 200_000
+"""Seeds below this one were fitted, or calibrated."""
+WORLDS = 400
+BINS = 10
+
+
+@dataclass(frozen=True)
+class Told:
+    """An interval of a world."""
+
+    allowed: tuple[str, ...]
+    tap: str
+    limitation: str | None
+    paper: str | None
+    confidence: str | None
+    probability: float | None
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the limitation is one of those that are right."""
+        return self.limitation in self.allowed
+
+
+def run_all(seeds: Iterable[int], workers: int | None = None) -> Iterator[list[Told]]:
+    """Run worlds on all cores."""
+    for table in worlds.judged_all(seeds, workers=workers):
+        rows = table.select(COLUMNS).to_pylist() if len(table) else []
+        yield [
+            Told(
+                tuple(row["true_limitations"].split()),
+                row["tap"],
+                row["limitation"],
+                row["limitation_siekkinen"],
+                row["confidence"],
+                row["probability"],
+            )
+            for row in rows
+            if row["true_limitations"]
+        ]
+
+
+def section(found: Sequence[list[Told]]) -> Iterator[str]:
+    """Give the blocks of the page."""
+    rows = [row for world in found for row in world]
+    if not rows:
+        return
+    yield "## Random worlds"
+    yield (
+        f"{len(found)} [random worlds](worlds.md) whose seeds, from {JUDGED_FROM} on, nothing was\n"
+        f"fitted or chosen on: {len(rows):,} intervals at all taps. The expected calibration\n"
+        f"error is {calibration_error(rows):.1%}, in {BINS} bins of equal counts."
+    )
+    yield _by(rows, "truth", lambda row: row.allowed[0])
+    yield _by(rows, "tap", lambda row: row.tap)
+    yield _by(rows, "confidence", lambda row: row.confidence or "none")
+    yield "How often an answer is right, by its `probability`:"
+    yield _reliability(rows)
+
+
+def calibration_error(rows: Sequence[Told]) -> float:
+    """Give the mean distance of probability and share of right answers, bin by bin."""
+    parts = list(_bins(rows))
+    total = sum(len(part) for part in parts)
+    return sum(abs(_mean(part) - (_right(part).share or 0.0)) * len(part) for part in parts) / total
+
+
+def _by(rows: Sequence[Told], head: str, key: Callable[[Told], str]) -> str:
+    lines = []
+    for word in sorted({key(row) for row in rows}):
+        mine = [row for row in rows if key(row) == word]
+        answered = [row for row in rows if head == "truth" and row.limitation == word]
+        precision = share(_right(answered)) if head == "truth" else ""
+        paper = Rate(
+            sum(vocabulary.is_paper_right(row.paper, set(row.allowed)) for row in mine), len(mine)
+        )
+        lines.append([word, f"{len(mine):,}", share(_right(mine)), precision, share(paper)])
+    paper = Rate(
+        sum(vocabulary.is_paper_right(row.paper, set(row.allowed)) for row in rows), len(rows)
+    )
+    lines.append(["all", f"{len(rows):,}", share(_right(rows)), "", share(paper)])
+    heads = [head, "intervals", "right", "precision", "paper's tree"]
+    return grid(heads, lines)
+
+
+def _reliability(rows: Sequence[Told]) -> str:
+    lines = []
+    for part in _bins(rows):
+        right = _right(part).share or 0.0
+        bar = "█" * round(right * 20)
+        lines.append([f"{_mean(part):.1%}", f"{right:.1%}", f"{len(part):,}", f"`{bar:20}`"])
+    return grid(["probability", "right", "intervals", ""], lines)
+
+
+def _bins(rows: Sequence[Told]) -> Iterator[list[Told]]:
+    known = sorted(
+        (row for row in rows if row.probability is not None), key=lambda row: row.probability or 0.0
+    )
+    for number in range(BINS):
+        part = known[len(known) * number // BINS : len(known) * (number + 1) // BINS]
+        if part:
+            yield part
+
+
+def _mean(rows: Sequence[Told]) -> float:
+    return sum(row.probability or 0.0 for row in rows) / len(rows)
+
+
+def _right(rows: Sequence[Told]) -> Rate:
+    return Rate(sum(row.is_right for row in rows), len(rows))
+
+
+COLUMNS = [
+    "true_limitations",
+    "tap",
+    "limitation",
+    "limitation_siekkinen",
+    "confidence",
+    "probability",
+]

@@ -1,0 +1,129 @@
+"""Fits the evidence model and writes it into core: `make fit`.
+
+python -m fit [--worlds 14000] [--cache FOLDER] [--output FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from accuracy import policing
+from fit import forest, gather, weights
+from fit.calibration import Calibration, calibrate, expected_error, filtered
+from fit.forest import Model
+from fit.gather import ROOT, Rows
+from tcpwhy import worlds
+
+WEIGHTS = ROOT / "crates/core/src/diagnosis/model/weights.bin"
+
+
+def main() -> None:
+    """Gather, fit, calibrate, write."""
+    options = parse()
+    fitted = sources(options)
+    rows = gather.together(list(fitted.values()))
+    known = rows.main >= 0
+    model = forest.fit(
+        rows.values[known], rows.right[known], rows.main[known], rows.weight[known], options.workers
+    )
+    held = gather.together(list(held_out(options).values()))
+    calibration = calibrate(held, model.logits(held.values), held.weight)
+    weights.write(options.output, head(options, fitted, calibration), model, calibration)
+    report(model, calibration, held)
+
+
+def parse() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="fit", description=__doc__)
+    parser.add_argument("--worlds", type=int, default=14000, help="worlds that are fitted")
+    parser.add_argument("--held", type=int, default=500, help="worlds that calibrate")
+    parser.add_argument("--variants", type=int, default=6, help="variants of each scenario")
+    parser.add_argument("--cache", type=Path, default=ROOT / "target" / "fit")
+    parser.add_argument("--output", type=Path, default=WEIGHTS)
+    parser.add_argument("--workers", type=int, default=2, help="processes")
+    shared = Path(os.environ.get("TCPWHY_SHARED", ROOT.parent / "shared")) / "captures"
+    parser.add_argument("--captures", type=Path, default=shared, help="captures of others")
+    return parser.parse_args()
+
+
+def sources(options: argparse.Namespace) -> dict[str, Rows]:
+    """Give the rows of each source that is fitted, weighted."""
+    ask = partial(gather.gather, cache=options.cache, workers=options.workers)
+    variants = gather.variants(gather.DRAW_FIT, options.variants)
+    found = {
+        "worlds": ask("worlds", range(options.worlds), gather.of_world),
+        "variants": ask("variants", variants, gather.of_variant),
+    }
+    if (options.captures / "manifest.csv").exists():
+        files = policing.captures(options.captures)
+        files = [file for file in files if file.part == "development"]
+        found["policing"] = ask("policing", files, gather.of_policing)
+        real = partial(gather.of_real, options.captures)
+        found["real"] = ask("real", gather.real_halves(judges=False), real)
+    return {name: weighted(rows, WEIGHT[name]) for name, rows in found.items()}
+
+
+def held_out(options: argparse.Namespace) -> dict[str, Rows]:
+    """Give the rows that calibrate: worlds and variants that were not fitted."""
+    ask = partial(gather.gather, cache=options.cache, workers=options.workers)
+    seeds = range(CALIBRATE_FROM, CALIBRATE_FROM + options.held)
+    variants = gather.variants(gather.DRAW_CALIBRATE, 1)
+    found = {
+        "worlds": ask("held worlds", seeds, gather.of_world),
+        "variants": ask("held variants", variants, gather.of_variant),
+    }
+    return {name: weighted(rows, HELD_WEIGHT[name]) for name, rows in found.items()}
+
+
+def weighted(rows: Rows, weight: float) -> Rows:
+    """Give rows a weight."""
+    return replace(rows, weight=np.full(len(rows.main), weight))
+
+
+def head(options: argparse.Namespace, fitted: dict[str, Rows], found: Calibration) -> list[str]:
+    """Say where the numbers come from."""
+    counts = ", ".join(f"{int((rows.main >= 0).sum())} of {name}" for name, rows in fitted.items())
+    names = gather.items()
+    return [
+        "tcpwhy evidence model 2, made by make fit",
+        f"worlds: generator {worlds.VERSION}, seeds 0 to {options.worlds - 1}",
+        f"variants: draw {gather.DRAW_FIT}, {options.variants} of each scenario",
+        f"intervals: {counts}",
+        f"calibrated: seeds {CALIBRATE_FROM} to {CALIBRATE_FROM + options.held - 1}, "
+        f"variants of draw {gather.DRAW_CALIBRATE}; high from {found.cuts[1]:.3f}",
+        "answers: " + " ".join(gather.CLASSES),
+        "items: " + " ".join(names[: len(names) // 2]),
+    ]
+
+
+def report(model: Model, calibration: Calibration, rows: Rows) -> None:
+    """Print how the model does on what calibrated it."""
+    logits = model.logits(rows.values)
+    chances = filtered(
+        rows, logits, calibration.stay_a_second, calibration.trust, calibration.prior
+    )
+    for name in ("world", ""):
+        mine = (rows.main >= 0) & (np.char.startswith(rows.group, "world ") == (name == "world"))
+        answer = chances[mine].argmax(1)
+        right = rows.right[mine][np.arange(len(answer)), answer]
+        probability = np.interp(chances[mine].max(1), *calibration.knots.T)
+        high = probability >= calibration.cuts[1]
+        print(
+            f"{name or 'variants'}: {right.mean():.1%} of {len(right)}, high {high.mean():.1%} "
+            f"right {right[high].mean():.1%}, ECE {expected_error(probability, right):.3f}"
+        )
+    print(f"stay {calibration.stay_a_second}, trust {calibration.trust}, cuts {calibration.cuts}")
+
+
+WEIGHT = {"worlds": 1.0, "variants": 4.0, "policing": 4.0, "real": 10.0}
+HELD_WEIGHT = {"worlds": 1.0, "variants": 0.02}
+CALIBRATE_FROM = 14_000
+
+if __name__ == "__main__":
+    main()

@@ -57,8 +57,8 @@ def sources(options: argparse.Namespace) -> dict[str, Rows]:
     ask = partial(gather.gather, cache=options.cache, workers=options.workers)
     variants = gather.variants(gather.DRAW_FIT, options.variants)
     found = {
-        "worlds": ask("worlds", range(options.worlds), gather.of_world),
-        "variants": ask("variants", variants, gather.of_variant),
+        "worlds": gather.pushed(ask("worlds", range(options.worlds), gather.of_world), 1),
+        "variants": gather.pushed(ask("variants", variants, gather.of_variant), 2),
     }
     if (options.captures / "manifest.csv").exists():
         files = policing.captures(options.captures)
@@ -75,8 +75,8 @@ def held_out(options: argparse.Namespace) -> dict[str, Rows]:
     seeds = range(CALIBRATE_FROM, CALIBRATE_FROM + options.held)
     variants = gather.variants(gather.DRAW_CALIBRATE, 1)
     found = {
-        "worlds": ask("held worlds", seeds, gather.of_world),
-        "variants": ask("held variants", variants, gather.of_variant),
+        "worlds": gather.pushed(ask("held worlds", seeds, gather.of_world), 3),
+        "variants": gather.pushed(ask("held variants", variants, gather.of_variant), 4),
     }
     return {name: weighted(rows, HELD_WEIGHT[name]) for name, rows in found.items()}
 

@@ -95,13 +95,13 @@ def fit(values: Array, right: Array, main: Array, weight: Array, workers: int) -
 
 SET = 0.8
 BINS = 64
-ROUNDS = 400
+ROUNDS = 300
 SETTINGS = {
     "tree_method": "hist",
     "multi_strategy": "multi_output_tree",
     "max_bin": BINS,
     "max_depth": 6,
-    "eta": 0.15,
+    "eta": 0.18,
     "min_child_weight": 5,
     "reg_lambda": 5,
     "subsample": 0.7,

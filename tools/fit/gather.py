@@ -110,7 +110,9 @@ def pushed(rows: Rows, seed: int) -> Rows:
     """
     draw = np.random.default_rng(seed)
     count = int(rows.series.max()) + 1
-    rate = np.where(draw.random(count) < 0.5, 1 / np.exp(draw.uniform(*np.log([2, 44]), count)), 0)
+    rate = np.where(
+        draw.random(count) < 0.5, 1 / np.exp(draw.uniform(np.log(2), np.log(44), count)), 0
+    )
     rate = np.clip(rate[rows.series] * draw.uniform(0.8, 1.2, len(rows.series)), 0, 1)
     values, names = rows.values.copy(), items()
     for before in ("", "before_"):

@@ -33,7 +33,7 @@ def packed(tree: Tree, node: int, scale: float) -> bytes:
     left, right = int(tree.left[node]), int(tree.right[node])
     if left < 0:
         leaf = np.round(tree.leaves[right] / scale).astype("<i2")
-        return struct.pack("<H", LEAF) + leaf.tobytes()
+        return struct.pack("<H", LEAF) + bytes(leaf)
     head = struct.pack(
         "<HBfB",
         int(tree.column[node]),

@@ -1,6 +1,6 @@
 //! What speaks for an answer and what against it: the items that moved its log-odds most.
 
-use super::{ANSWERS, ByAnswer, Model};
+use super::{ByAnswer, Model};
 use crate::diagnosis::items::{self, COUNT, Unit};
 use crate::diagnosis::memory::Observed;
 use crate::diagnosis::words;
@@ -22,10 +22,9 @@ impl Model {
         // The answer counts as one, its rivals as much as they are likely.
         let sides: ByAnswer =
             std::array::from_fn(|at| if at == answer { 1.0 } else { -chances[at] / others });
-        self.forest.steps(observed, |column, from, to| {
-            let moved = (0..ANSWERS).map(|at| sides[at] * (to[at] - from[at]));
-            weights[column % COUNT] += moved.sum::<f32>();
-        });
+        for (column, moved) in self.forest.moves(observed, &sides).into_iter().enumerate() {
+            weights[column % COUNT] += moved;
+        }
         let mut order: Vec<usize> =
             (0..COUNT).filter(|&item| !observed.values[item].is_nan()).collect();
         order.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]));

@@ -1,11 +1,12 @@
-//! What speaks for an answer and what against it: the items that moved its log-odds most.
+//! What speaks for an answer and what against it: the items that moved its log-odds most against
+//! those of the likeliest other answer.
 
 use super::{ByAnswer, Model};
 use crate::diagnosis::items::{self, COUNT, Unit};
 use crate::diagnosis::memory::Observed;
 use crate::diagnosis::words;
 
-/// Items with their values and what they weighed, in log-odds against the other answers.
+/// Items with their values and what they weighed, in log-odds against the likeliest other answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Argument {
     /// For the answer, the weightiest first.
@@ -18,11 +19,11 @@ impl Model {
     /// The argument for `answer`, where these are the chances of all.
     pub fn argument(&self, observed: &Observed, chances: &ByAnswer, answer: usize) -> Argument {
         let mut weights = [0.0; COUNT];
-        let others = (1.0 - chances[answer]).max(1e-6);
-        // The answer counts as one, its rivals as much as they are likely.
-        let sides: ByAnswer =
-            std::array::from_fn(|at| if at == answer { 1.0 } else { -chances[at] / others });
-        for (column, moved) in self.forest.moves(observed, &sides).into_iter().enumerate() {
+        let unlike = |at: &usize| *at != answer;
+        let rival =
+            (0..chances.len()).filter(unlike).max_by(|&a, &b| chances[a].total_cmp(&chances[b]));
+        let moves = self.forest.moves(observed, answer, rival.expect("several answers"));
+        for (column, moved) in moves.into_iter().enumerate() {
             weights[column % COUNT] += moved;
         }
         let mut order: Vec<usize> =

@@ -58,12 +58,12 @@ impl Forest {
         sums
     }
 
-    /// How much each column moved the sum of the log-odds with these signs and weights: what the
-    /// steps down the trees changed in it, by the column that was asked (Saabas 2014). All of it
-    /// adds up to the sum at the leaves less that at the roots.
-    pub fn moves(&self, observed: &Observed, sides: &ByAnswer) -> [f32; COLUMNS] {
+    /// How much each column moved the log-odds of an answer against those of its rival: what the
+    /// steps down the trees changed in them, by the column that was asked (Saabas 2014). All of it
+    /// adds up to the difference at the leaves less that at the roots.
+    pub fn moves(&self, observed: &Observed, answer: usize, rival: usize) -> [f32; COLUMNS] {
         let answers = answers(observed);
-        let side = |at: usize| -> f32 { (0..ANSWERS).map(|n| sides[n] * self.means[at][n]).sum() };
+        let side = |at: usize| self.means[at][answer] - self.means[at][rival];
         let mut moves = [0.0; COLUMNS];
         for &root in &self.roots {
             let (mut at, mut before) = (root as usize, side(root as usize));
@@ -157,9 +157,7 @@ mod tests {
     #[test]
     fn moves_add_up_to_the_log_odds() {
         let forest = one_question();
-        let mut sides = [0.0; ANSWERS];
-        (sides[0], sides[1]) = (-1.0, 1.0);
-        let moves = forest.moves(&seen(0.7), &sides);
+        let moves = forest.moves(&seen(0.7), 1, 0);
         let root = forest.means[0][1] - forest.means[0][0];
         let leaf = forest.log_odds(&seen(0.7));
         assert_eq!(root + moves[0], leaf[1] - leaf[0]);

@@ -1,9 +1,10 @@
 //! BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00, July 2017).
 //!
-//! Section numbers below are those of that draft. It is what Linux calls `bbr`, without the
-//! long-term sampling for policers, which the draft does not have.
+//! Section numbers below are those of that draft. It is what Linux calls `bbr`, with its long-term
+//! sampling for policers, which the draft does not have.
 
 use super::delivery_rate::{rate_bps, volume};
+use super::long_term::{Change, LongTerm};
 use super::max_filter::MaxFilter;
 use super::round::Round;
 use super::{Ack, Controller, Path, Registration, Settings};
@@ -64,6 +65,8 @@ struct Bbr1 {
     probe_rtt_round_done: bool,
     /// 4.3.4.4: "BBR.idle_restart".
     idle_restart: bool,
+    /// Whether a policer sets the rate.
+    long_term: LongTerm,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +104,7 @@ impl Bbr1 {
             probe_rtt_done_stamp: None,
             probe_rtt_round_done: false,
             idle_restart: false,
+            long_term: LongTerm::default(),
         };
         bbr.init_pacing_rate(None);
         bbr
@@ -177,7 +181,24 @@ impl Bbr1 {
     fn advance_cycle_phase(&mut self, now: Nanos) {
         self.cycle_stamp = now;
         self.cycle_index = (self.cycle_index + 1) % CYCLE_GAINS.len();
-        self.pacing_gain = CYCLE_GAINS[self.cycle_index];
+        let is_policed = self.long_term.rate_bps().is_some();
+        self.pacing_gain = if is_policed { UNIT } else { CYCLE_GAINS[self.cycle_index] };
+    }
+
+    /// The bandwidth that is sent by: the policer's rate where one was found.
+    fn bandwidth_bps(&self) -> u64 {
+        self.long_term.rate_bps().unwrap_or(self.btlbw_bps)
+    }
+
+    /// Looks for a policer.
+    fn sample_long_term(&mut self, ack: &Ack, is_round_start: bool, has_loss: bool) {
+        let counts = self.state == State::ProbeBw || self.long_term.rate_bps().is_none();
+        match self.long_term.on_ack(ack, is_round_start && counts, has_loss) {
+            Change::Nothing => {}
+            Change::Found if self.state == State::ProbeBw => self.pacing_gain = UNIT,
+            Change::Found => {}
+            Change::Over => self.enter_probe_bw(ack.path.now),
+        }
     }
 
     /// 4.3.4.3 BBRIsNextCyclePhase.
@@ -236,7 +257,7 @@ impl Bbr1 {
 
     /// 4.2.1 BBRSetPacingRateWithGain.
     fn set_pacing_rate(&mut self, gain: u64) {
-        let rate = self.btlbw_bps * gain / UNIT;
+        let rate = self.bandwidth_bps() * gain / UNIT;
         if self.btlbw_bps > 0 && (self.filled_pipe || rate > self.pacing_rate_bps) {
             self.pacing_rate_bps = rate;
         }
@@ -256,7 +277,7 @@ impl Bbr1 {
         if self.rtprop == Nanos::MAX {
             return self.initial_window;
         }
-        volume(self.btlbw_bps, self.rtprop) * gain / UNIT + 3 * self.send_quantum()
+        volume(self.bandwidth_bps(), self.rtprop) * gain / UNIT + 3 * self.send_quantum()
     }
 
     /// 4.2.3.6 BBRSetCwnd.
@@ -323,6 +344,7 @@ impl Controller for Bbr1 {
     /// 3.5.2 BBRUpdateOnACK.
     fn on_ack(&mut self, ack: &Ack) {
         self.update_btlbw(ack);
+        self.sample_long_term(ack, self.round.is_start, ack.lost > 0);
         if self.state == State::ProbeBw && self.is_next_cycle_phase(ack) {
             self.advance_cycle_phase(ack.path.now);
         }
@@ -352,6 +374,7 @@ impl Controller for Bbr1 {
         }
         self.packet_conservation = None;
         self.cwnd = self.mss;
+        self.sample_long_term(&Ack { path: *path, ..Ack::default() }, true, true);
     }
 
     fn on_spurious(&mut self, path: &Path) {

@@ -244,7 +244,7 @@ impl Controller for Cubic {
 }
 
 /// RFC 9438 section 4.2, figure 1: "W_cubic(t) = C*(t-K)^3 + W_max", in bytes.
-pub(super) fn w_cubic(t: Nanos, k: Nanos, w_max: u64, mss: u64) -> u64 {
+fn w_cubic(t: Nanos, k: Nanos, w_max: u64, mss: u64) -> u64 {
     // In microseconds, as the cube of nanoseconds would leave no room for long epochs.
     let dt = i128::from((t - k).0 / 1_000);
     let delta = dt.pow(3) * i128::from(mss * C_TENTHS) / (10 * CUBIC_MICROSECONDS);

@@ -4,7 +4,7 @@
 //! looks the least round-trip time ahead, not the smoothed one. Without a loss so far cwnd grows by
 //! at least 5 % per round trip. A timeout forgets the last maximum.
 
-use super::cubic::{k, w_cubic};
+use super::cubic::k;
 use super::hystart_linux::HyStart;
 use super::window::Window;
 use super::{Ack, Controller, Path, Registration, Settings};
@@ -47,6 +47,17 @@ struct Epoch {
     reno_credit_bytes: u64,
 }
 
+impl Epoch {
+    /// The cubic in segments. Its distance from the origin is rounded down on both sides, as in
+    /// `bictcp_update`: close to the origin the target is the origin itself.
+    fn target(&self, t: Nanos, mss: u64) -> u64 {
+        let seconds = (t - self.k).as_secs_f64();
+        let distance = (C * seconds.powi(3)).abs() as u64;
+        let origin = self.origin / mss;
+        if seconds < 0.0 { origin.saturating_sub(distance) } else { origin + distance }
+    }
+}
+
 impl Cubic {
     fn new(settings: &Settings) -> Cubic {
         Cubic {
@@ -81,7 +92,7 @@ impl Cubic {
         let segments = cwnd / mss;
         if is_first || now.since(self.computed.1) >= Nanos::MILLISECOND {
             let t = now.since(epoch.start) + self.hystart.delay_min().unwrap_or(Nanos(0));
-            let target = w_cubic(t, epoch.k, epoch.origin, mss) / mss;
+            let target = epoch.target(t, mss);
             self.per_segment = match target.checked_sub(segments) {
                 Some(gap @ 1..) => segments / gap,
                 _ => 100 * segments,
@@ -197,6 +208,8 @@ impl Controller for Cubic {
     }
 }
 
+/// Segments per cubic second: 0.4 as Linux has it, `bic_scale` of 41 in 1024ths of ten.
+const C: f64 = 410.0 / 1024.0;
 /// Beta is 717/1024.
 const BETA: u64 = 717;
 /// See [`BETA`].

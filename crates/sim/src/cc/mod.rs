@@ -12,6 +12,7 @@ pub mod delivery_rate;
 mod fixed;
 mod hystart;
 mod hystart_linux;
+mod long_term;
 mod max_filter;
 mod reno;
 mod round;

@@ -69,7 +69,8 @@ pub struct TcpSettings {
     pub window_clamp_bytes: Option<Count>,
     /// Rate above which the socket never sends (`SO_MAX_PACING_RATE`).
     pub pacing_rate_bps: Option<Rate>,
-    /// Most payload that leaves at once when paced.
+    /// Most payload of a super-segment: as much leaves at once when paced, and its end has PSH.
+    /// Less than two segments means none.
     pub tso_max_bytes: Option<Count>,
     /// Slow start after idle times (RFC 5681 section 4.1).
     pub slow_start_after_idle: Option<bool>,

@@ -1,6 +1,6 @@
 //! What an acknowledgement says: what arrived, how long it took, how much room there is.
 
-use super::config::RenoRules;
+use super::config::{PartialAcks, RenoRules};
 use super::recovery::Phase;
 use super::recovery::tlp::Verdict;
 use super::sender::Sender;
@@ -285,9 +285,9 @@ impl Sender {
             self.timers.reorder = Nanos::MAX;
             self.timers.probe = Nanos::MAX;
         } else if delivery.advanced {
-            // RFC 6582 section 4, the Impatient variant: the timer is reset with the first partial
-            // acknowledgement, not with further ones.
-            if self.recovery.partial_acks <= 1 || self.recovery.phase != Phase::Recovery {
+            let is_first = self.recovery.partial_acks <= 1;
+            let is_patient = self.config.partial_acks == PartialAcks::SlowButSteady;
+            if is_patient || is_first || self.recovery.phase != Phase::Recovery {
                 self.timers.retransmission = now + self.rto.timeout();
             }
             self.schedule_probe(now);

@@ -34,6 +34,8 @@ pub struct Config {
     pub rto: RtoConfig,
     /// How classic Reno and NewReno count.
     pub reno_rules: RenoRules,
+    /// What a partial acknowledgement does to the retransmission timer.
+    pub partial_acks: PartialAcks,
     /// Limited transmit (RFC 3042).
     pub limited_transmit: bool,
     /// Proportional rate reduction (RFC 9937) in SACK-based recovery; without it, RFC 6675's pipe
@@ -56,13 +58,16 @@ pub struct Config {
     pub receive_buffer: Buffer,
     /// Upper bound of the advertised window in bytes.
     pub window_clamp_bytes: Option<u64>,
+    /// The window that is advertised at first; what arrives opens it (Linux: 65,535 in whole
+    /// segments). `None` advertises the buffer at once.
+    pub first_window_bytes: Option<u64>,
     /// Whether and how fast segments are spaced.
     pub pacing: Pacing,
     /// How many segments of a connection leave before pacing begins: 10 in Linux
     /// (`tcp_update_skb_after_send`).
     pub unpaced_segs: u32,
-    /// Most payload that leaves at one instant when pacing (segmentation offload); 0 paces every
-    /// segment by itself.
+    /// Most payload of a super-segment (segmentation offload, 64 KiB in Linux): as much leaves at
+    /// one instant when pacing. Less than two segments means none.
     pub tso_max_bytes: u32,
     /// RFC 5681 section 4.1: fall back to the initial window after an idle time.
     pub slow_start_after_idle: bool,
@@ -199,6 +204,16 @@ pub enum Pacing {
     Rate(u64),
 }
 
+/// The two variants of NewReno's retransmission timer (RFC 6582 section 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartialAcks {
+    /// Only the first partial acknowledgement of a recovery restarts it: many losses in a window
+    /// end in a timeout. So does ns-3.
+    Impatient,
+    /// Every one restarts it, and one segment is repaired per round trip. So does Linux.
+    SlowButSteady,
+}
+
 /// Keep-alive probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepAlive {
@@ -227,6 +242,7 @@ impl Default for Config {
             ecn: false,
             rto: RtoConfig::default(),
             reno_rules: RenoRules::Rfc5681,
+            partial_acks: PartialAcks::SlowButSteady,
             limited_transmit: true,
             prr: true,
             frto: true,
@@ -238,13 +254,15 @@ impl Default for Config {
                 segments: 2,
                 quick: 16,
             }),
-            // Linux's tcp_wmem 16 kB to 4 MB and tcp_rmem 128 kB to 6 MB.
+            // Linux's tcp_wmem 16 kB to 4 MB and tcp_rmem 128 kB to 6 MB; of the first 128 kB, full
+            // segments fill 168/256 with payload (`tcp_measure_rcv_mss`: 1,514 of 2,304 bytes).
             send_buffer: Buffer { initial_bytes: 87_040, max_bytes: 4_194_304 },
-            receive_buffer: Buffer { initial_bytes: 65_536, max_bytes: 6_291_456 },
+            receive_buffer: Buffer { initial_bytes: 86_016, max_bytes: 6_291_456 },
             window_clamp_bytes: None,
+            first_window_bytes: Some(65_535),
             pacing: Pacing::Off,
             unpaced_segs: 10,
-            tso_max_bytes: 0,
+            tso_max_bytes: 65_536,
             slow_start_after_idle: true,
             keep_alive: None,
             max_retries: Some(15),
@@ -256,8 +274,9 @@ impl Default for Config {
 
 impl Config {
     /// The TCP of the adaptivity study: Reno of the given variant that counts acknowledgements,
-    /// initial window 2, every segment acknowledged at once, no options but MSS, minimum RTO 1 s,
-    /// maximum 60 s, a receive window that never binds. SACK is offered when the variant needs it.
+    /// initial window 2, every segment acknowledged at once, no options but MSS, no
+    /// super-segments, minimum RTO 1 s, maximum 60 s, a receive window that never binds. SACK is
+    /// offered when the variant needs it.
     pub fn classic(recovery: Variant, mss: u16) -> Config {
         Config {
             controller: cc::find("reno_per_ack").expect("reno_per_ack is registered"),
@@ -274,6 +293,7 @@ impl Config {
                 tick: None,
                 backoff_reset: BackoffReset::AnyAck,
             },
+            partial_acks: PartialAcks::Impatient,
             limited_transmit: false,
             prr: false,
             frto: false,
@@ -283,6 +303,8 @@ impl Config {
             delayed_ack: None,
             send_buffer: Buffer::fixed(u64::MAX / 4),
             receive_buffer: Buffer::fixed(2_000 * mss as u64),
+            first_window_bytes: None,
+            tso_max_bytes: 0,
             slow_start_after_idle: false,
             max_retries: None,
             ..Config::default()

@@ -128,7 +128,7 @@ impl Connection {
             && self.timestamps.is_enabled
             && tsecr != 0
         {
-            self.receiver.tune.on_rtt(self.timestamps.rtt(now, tsecr));
+            self.receiver.tune.on_echo(tsecr, self.timestamps.rtt(now, tsecr));
         }
         self.receiver.on_data(now, seq, u64::from(header.payload_bytes), fin);
         if self.receiver.is_closed() {

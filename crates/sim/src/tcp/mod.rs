@@ -33,6 +33,7 @@ pub mod rto;
 mod send;
 mod send_buffer;
 mod sender;
+mod super_segment;
 mod timestamps;
 mod window;
 

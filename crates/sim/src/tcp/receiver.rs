@@ -28,6 +28,8 @@ pub struct Receiver {
     /// Rcv.Wind.Shift.
     pub(super) shift: u8,
     pub(super) clamp: Option<u64>,
+    /// The most that is advertised so far: what arrives opens it up to the buffer (`rcv_ssthresh`).
+    pub(super) threshold: u64,
     /// Our MSS: what moves the window's edge at least.
     pub(super) mss: u64,
     pub(super) tune: AutoTune,
@@ -90,6 +92,7 @@ impl Receiver {
             edge: 0,
             shift: 0,
             clamp: config.window_clamp_bytes,
+            threshold: first_window(config),
             mss: u64::from(config.mss),
             tune: AutoTune::default(),
             last_ack: 0,
@@ -184,6 +187,9 @@ impl Receiver {
         let bytes = self.nxt - before - u64::from(has_fin);
         self.unread += bytes;
         self.acks.unacknowledged += bytes;
+        if self.open_window(bytes) {
+            self.acks.window_opened();
+        }
         self.tune.on_data(now, self.nxt, self.edge);
         if filled_gap || has_fin || self.acks.is_enough() {
             self.acknowledge_now();
@@ -288,7 +294,23 @@ impl Receiver {
     }
 }
 
+/// The window before anything has arrived, in whole segments where it holds one
+/// (`tcp_select_initial_window`).
+fn first_window(config: &Config) -> u64 {
+    let mss = u64::from(config.mss).max(1);
+    config
+        .first_window_bytes
+        .map_or(u64::MAX, |bytes| if bytes < mss { bytes } else { bytes / mss * mss })
+}
+
 impl AckSchedule {
+    /// Linux acknowledges at once what opened the window (`tcp_grow_window`).
+    fn window_opened(&mut self) {
+        if self.delayed.is_some_and(|delayed| delayed.quick > 0) {
+            self.quick_left |= 1;
+        }
+    }
+
     /// RFC 5681 section 4.2: "at least every second full-sized segment". Linux acknowledges as soon
     /// as there is more than the segments before that one (`__tcp_ack_snd_check`).
     fn is_enough(&self) -> bool {

@@ -16,7 +16,8 @@ pub struct Departure {
     pub payload: u64,
     /// It carries the FIN.
     pub fin: bool,
-    /// It ends what the program wrote at once, or empties the send buffer (PSH).
+    /// It ends what the program wrote at once, empties the send buffer, or ends a super-segment
+    /// (PSH).
     pub push: bool,
     /// It is the first new segment since a reduction for congestion (CWR).
     pub cwr: bool,
@@ -47,8 +48,9 @@ impl Sender {
         now: Nanos,
         option_bytes: impl Fn() -> u64,
     ) -> Result<Departure, Blocked> {
-        let departure = self.choose(now, option_bytes)?;
+        let mut departure = self.choose(now, option_bytes)?;
         self.commit(now, &departure);
+        departure.push |= self.ends_super_segment(now, &departure);
         Ok(departure)
     }
 
@@ -80,7 +82,7 @@ impl Sender {
     }
 
     /// The next new segment that the application, Nagle's algorithm and the receiver allow.
-    fn new_data(&self, option_bytes: impl Fn() -> u64) -> Result<Departure, Blocked> {
+    pub(super) fn new_data(&self, option_bytes: impl Fn() -> u64) -> Result<Departure, Blocked> {
         let (nxt, end) = (self.board.nxt, self.buffer.end());
         if nxt > end || (nxt == end && !self.buffer.is_closed()) {
             return Err(Blocked::NothingToSend);
@@ -182,7 +184,7 @@ impl Sender {
 
     /// What counts against cwnd, and cwnd with what limited transmit adds (RFC 3042: two segments
     /// at most, RFC 6675 section 5 step 3: within the pipe).
-    fn usage_and_window(&self) -> (u64, u64) {
+    pub(super) fn usage_and_window(&self) -> (u64, u64) {
         let (pipe, cwnd) = (self.board.pipe(), self.cwnd());
         if self.recovery.phase != Phase::Open {
             return (pipe, cwnd);

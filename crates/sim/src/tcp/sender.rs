@@ -11,6 +11,7 @@ use super::recovery::scoreboard::{Scoreboard, Sent};
 use super::recovery::{Phase, Recovery};
 use super::rto::Rto;
 use super::send_buffer::SendBuffer;
+use super::super_segment::SuperSegment;
 use crate::cc::delivery_rate::DeliveryRate;
 use crate::cc::{Controller, Path, Settings};
 use tcpwhy_core::units::Nanos;
@@ -26,6 +27,7 @@ pub struct Sender {
     pub(super) rate: DeliveryRate,
     pub(super) rto: Rto,
     pub(super) pacer: Pacer,
+    pub(super) super_segment: SuperSegment,
     pub(super) peer_window: PeerWindow,
     pub(super) ecn: EcnEcho,
     pub(super) limit: LimitClock,
@@ -156,6 +158,7 @@ impl Sender {
             rate: DeliveryRate::default(),
             rto: Rto::new(config.rto),
             pacer: Pacer::default(),
+            super_segment: SuperSegment::default(),
             peer_window: PeerWindow::default(),
             ecn: EcnEcho::default(),
             limit: LimitClock::default(),

@@ -10,6 +10,8 @@ use tcpwhy_core::units::Nanos;
 pub struct AutoTune {
     /// The round-trip time as a receiver can see it.
     rtt: Option<Nanos>,
+    /// The timestamp that was echoed last: a flight that one of them released gives one sample.
+    echoed: u32,
     /// When the current measurement of what is read began, and how much had been read.
     began: Nanos,
     read_before: u64,
@@ -27,10 +29,20 @@ impl AutoTune {
         self.round_began = now;
     }
 
-    /// A round trip was measured by timestamps or in the handshake.
+    /// A round trip was measured by timestamps or in the handshake: a shorter one counts at once, a
+    /// longer one slowly (`tcp_rcv_rtt_update`).
     pub fn on_rtt(&mut self, rtt: Nanos) {
         if rtt.0 > 0 {
-            self.rtt = Some(self.rtt.map_or(rtt, |old| Nanos(old.0 + (rtt - old).0 / 8)));
+            let longer = |old: Nanos| Nanos(old.0 + (rtt - old).0 / 8);
+            self.rtt = Some(self.rtt.map_or(rtt, |old| rtt.min(longer(old))));
+        }
+    }
+
+    /// A segment echoes `timestamp`, which was sent `rtt` ago (`tcp_rcv_rtt_measure_ts`).
+    pub fn on_echo(&mut self, timestamp: u32, rtt: Nanos) {
+        if timestamp != self.echoed {
+            self.echoed = timestamp;
+            self.on_rtt(rtt);
         }
     }
 
@@ -74,8 +86,24 @@ impl Receiver {
     }
 
     fn candidate_edge(&self) -> u64 {
+        self.nxt + self.room().min(self.threshold)
+    }
+
+    /// What the buffer and the clamp leave.
+    fn room(&self) -> u64 {
         let free = self.capacity.saturating_sub(self.unread);
-        self.nxt + self.clamp.map_or(free, |clamp| free.min(clamp))
+        self.clamp.map_or(free, |clamp| free.min(clamp))
+    }
+
+    /// A segment in order with `payload` bytes opens the window by two segments, until the buffer
+    /// is the limit. Returns whether it did (`tcp_grow_window`; small segments do not count).
+    pub(super) fn open_window(&mut self, payload: u64) -> bool {
+        let left = self.room().saturating_sub(self.threshold);
+        if left == 0 || payload < LEAST_THAT_OPENS_BYTES {
+            return false;
+        }
+        self.threshold += left.min(2 * self.mss.max(payload));
+        true
     }
 
     /// RFC 9293 section 3.8.6.2.2, silly window avoidance: "until ... RCV.BUFF - RCV.USER - RCV.WND
@@ -106,3 +134,6 @@ impl Receiver {
         self.tune.read_before = self.read;
     }
 }
+
+/// Shorter segments take more memory than they bring (`tcp_event_data_recv`).
+const LEAST_THAT_OPENS_BYTES: u64 = 128;

@@ -81,6 +81,10 @@ impl Hosts {
         self.tcp.push(format!("recovery = \"{recovery}\""));
         let nagle = draw.pick(&[(0.7, "minshall"), (0.2, "off"), (0.1, "on")]);
         self.tcp.push(format!("nagle = \"{nagle}\""));
+        // Linux alone sets PSH on super-segments, and not before version 5.4.
+        if draw.chance(0.25) {
+            self.tcp.push("tso_max_bytes = 1".to_owned());
+        }
         if draw.chance(0.06) {
             let bytes = count(draw.log(20_000.0, 400_000.0));
             self.tcp.push(format!("initial_ssthresh_bytes = {bytes}"));

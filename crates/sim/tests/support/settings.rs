@@ -4,7 +4,7 @@ use super::script::{number, seconds};
 use tcpwhy_core::units::Nanos;
 use tcpwhy_sim::cc;
 use tcpwhy_sim::endpoint::{Endpoint, Socket};
-use tcpwhy_sim::tcp::config::{Buffer, DelayedAck, KeepAlive, Nagle, Pacing, Variant};
+use tcpwhy_sim::tcp::config::{Buffer, DelayedAck, KeepAlive, Nagle, Pacing, PartialAcks, Variant};
 use tcpwhy_sim::tcp::rto::BackoffReset;
 use tcpwhy_sim::tcp::{Config, Connection};
 
@@ -41,14 +41,7 @@ fn apply_one(config: &mut Config, key: &str, value: &str) -> Result<(), String> 
         "prr" => config.prr = bool_of(value)?,
         "limited" => config.limited_transmit = bool_of(value)?,
         "wscale" => config.window_scale = parse_scale(value)?,
-        "nagle" => {
-            config.nagle = match value {
-                "off" => Nagle::Off,
-                "on" => Nagle::On,
-                "minshall" => Nagle::Minshall,
-                _ => return Err("nagle is off, on or minshall".into()),
-            }
-        }
+        "nagle" => config.nagle = nagle(value)?,
         "delack" if value == "off" => config.delayed_ack = None,
         "delack" => {
             let timeout = seconds(value)?;
@@ -60,6 +53,8 @@ fn apply_one(config: &mut Config, key: &str, value: &str) -> Result<(), String> 
         "sndbuf" => config.send_buffer = Buffer::fixed(number(value)?),
         "rcvbuf" => config.receive_buffer = parse_buffer(value)?,
         "window_clamp" => config.window_clamp_bytes = Some(number(value)?),
+        "partial" => config.partial_acks = partial(value)?,
+        "first_window" => config.first_window_bytes = Some(number(value)?),
         "pacing" if value == "window" => config.pacing = Pacing::Window,
         "pacing" => config.pacing = Pacing::Rate(number(value)?),
         "unpaced" => config.unpaced_segs = number(value)? as u32,
@@ -83,6 +78,23 @@ fn apply_one(config: &mut Config, key: &str, value: &str) -> Result<(), String> 
         _ => return Err(format!("unknown setting {key:?}")),
     }
     Ok(())
+}
+
+fn nagle(value: &str) -> Result<Nagle, String> {
+    match value {
+        "off" => Ok(Nagle::Off),
+        "on" => Ok(Nagle::On),
+        "minshall" => Ok(Nagle::Minshall),
+        _ => Err("nagle is off, on or minshall".into()),
+    }
+}
+
+fn partial(value: &str) -> Result<PartialAcks, String> {
+    match value {
+        "steady" => Ok(PartialAcks::SlowButSteady),
+        "impatient" => Ok(PartialAcks::Impatient),
+        _ => Err("partial is steady or impatient".into()),
+    }
 }
 
 fn variant(name: &str) -> Result<Variant, String> {

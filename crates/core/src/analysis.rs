@@ -14,9 +14,11 @@ use crate::judge::{Judge, Judged, Past};
 use crate::options::Options;
 use crate::record::{Ends, ObservedRow, Rows, Table, Verdict};
 use crate::report;
+use crate::stream::Opening;
 use crate::units::{Nanos, Seq};
-use crate::wire::FlowKey;
 use crate::wire::community::community_id;
+use crate::wire::hash::HashKey;
+use crate::wire::{FlowKey, Segment};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::vec::Drain;
@@ -34,6 +36,9 @@ pub(crate) struct Analysis {
     no_data: Option<Verdict>,
     /// Frame number of the newest segment; entries keep the low half of theirs.
     pub frame: u64,
+    /// Segments that may open a connection, where connections are numbered.
+    pub openings: Option<Vec<Opening>>,
+    hash_key: HashKey,
     /// A flow that ended, for the next one to use its memory.
     ended: Option<Box<Followed>>,
     allowance: Allowance,
@@ -125,6 +130,12 @@ impl Analyse for Analysis {
         self.ended = Some(followed);
     }
 
+    fn opening(&mut self, segment: &Segment, used: bool) {
+        if let Some(openings) = &mut self.openings {
+            openings.push(Opening::of(segment, self.hash_key, used));
+        }
+    }
+
     fn closed(&mut self, followed: &mut Followed) {
         followed.flow.shrink();
     }
@@ -166,7 +177,9 @@ impl Analysis {
                 observations: wants(Table::Observations),
             },
             too_short: format!("no capacity, {} data packets or fewer", options.min_packets),
+            hash_key: HashKey::new(options.hash_seed),
             options,
+            openings: None,
             counters: Counters::default(),
             tunnels: HashMap::new(),
             rows: Rows::default(),

@@ -96,7 +96,10 @@ counters! {
         EvictedLong = "evicted_long",
         /// Flows without a row: half-open, or short beyond 2,048 a second, when the table was full.
         FlowsForgotten = "flows_forgotten",
-        /// Their packets.
+        /// Connections whose numbers are not remembered: what continues one of them after it ended
+        /// counts as another connection.
+        StreamsForgotten = "streams_forgotten",
+        /// Packets of the forgotten flows.
         PacketsForgotten = "packets_forgotten",
         /// Their payload bytes.
         BytesForgotten = "bytes_forgotten",

@@ -17,6 +17,7 @@ use crate::flow::time::stretch::Interval;
 use crate::flow::time::sums::Sums;
 use crate::limit::Limitation;
 use crate::options::Options;
+use crate::reason::GainUnknown;
 use crate::record::{Ends, Text, Verdict};
 use crate::score::{Evidence, Scores};
 use crate::units::Nanos;
@@ -144,7 +145,9 @@ impl Judge<'_> {
             let mut columns = self.paper_of_periods(&past);
             if let Some(case) = &case {
                 self.refine(&mut columns, case, finding.as_ref());
-                argue(&mut columns, &self.look(case), finding.as_ref());
+                if finding.is_some() && asks_the_model(case) {
+                    argue(&mut columns, &self.look(case), finding.as_ref());
+                }
             }
             columns
         });
@@ -164,7 +167,9 @@ impl Judge<'_> {
             let finding = diagnose(&case, &observed, &mut Belief::default());
             let finding = finding.or_else(|| at_once(&case));
             self.refine(&mut columns, &case, finding.as_ref());
-            argue(&mut columns, &observed, finding.as_ref());
+            if asks_the_model(&case) {
+                argue(&mut columns, &observed, finding.as_ref());
+            }
         }
         (period, columns)
     }
@@ -236,11 +241,12 @@ impl Judge<'_> {
         let now_bps = case.facts.rate_bps().unwrap_or(0.0);
         let headroom = headroom::predict(case, finding.cause, now_bps);
         columns.headroom_bps = headroom.ok().map(|headroom| headroom.bps);
+        columns.gain_unknown = headroom.err().map(GainUnknown::name);
         let next = headroom.ok().and_then(|headroom| headroom.next);
         columns.next_limitation = next.map(Limitation::name);
         columns.evidence = Some(evidence::sentence(case, finding));
-        let (src, dst) = (self.ends.src, self.ends.dst);
-        columns.remedy = Some(remedy::advice(case, finding.cause, headroom, src, dst));
+        let Ends { src, dst, .. } = self.ends;
+        columns.remedy = Some(remedy::advice(case, finding.cause, headroom.ok(), &src, &dst));
     }
 
     /// The scores of a stretch.
@@ -309,11 +315,19 @@ impl Judge<'_> {
     /// Why the capacity is not known, if so: then the tree began at its second test.
     fn no_capacity(&self) -> Option<Text> {
         match &self.pprate {
-            Some(capacity) if capacity.bps.is_some() => None,
-            Some(capacity) => Some(format!("no capacity, {}", capacity.method).into()),
+            Some(capacity) => {
+                let reason = capacity.method.err()?;
+                Some(format!("no capacity, {}", reason.meaning()).into())
+            }
             None => Some(self.too_short.to_owned().into()),
         }
     }
+}
+
+/// Whether the items of evidence decide: where nothing was waited for, they had no say, and have
+/// none in the argument.
+fn asks_the_model(case: &Case) -> bool {
+    case.facts.span_s > 0.0
 }
 
 /// Says what speaks for a finding and what against it.
@@ -321,15 +335,15 @@ fn argue(columns: &mut Verdict, observed: &Observed, finding: Option<&Finding>) 
     let Some(finding) = finding else { return };
     let answer = finding.cause.limitation() as usize;
     let argument = MODEL.argument(observed, &finding.chances, answer);
-    let told = |text: String| Some(Text::Owned(text)).filter(|text| !text.is_empty());
-    columns.speaks_for = told(argument.speaks_for);
-    columns.speaks_against = told(argument.speaks_against);
+    let if_any = |text: String| Some(Text::Owned(text)).filter(|text| !text.is_empty());
+    columns.speaks_for = if_any(argument.speaks_for);
+    columns.speaks_against = if_any(argument.speaks_against);
 }
 
 /// A half that sent all it had at once and waited for nothing: there was no more to send, unless
 /// the window closed on it. `None` where it waited, for what the capture does not show.
 fn at_once(case: &Case) -> Option<Finding> {
-    if case.facts.span_s > 0.0 {
+    if asks_the_model(case) {
         return None;
     }
     let fits = case.facts.packets <= INITIAL_WINDOW;

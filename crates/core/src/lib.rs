@@ -7,15 +7,18 @@
 mod analysis;
 pub mod counter;
 mod diagnosis;
+pub use diagnosis::adviser;
 mod flow;
 mod judge;
 pub mod limit;
 pub mod model;
 pub mod options;
 pub mod pipeline;
+pub mod reason;
 pub mod record;
 mod report;
 mod score;
+pub mod stream;
 pub mod units;
 pub mod verdict;
 pub mod wire;

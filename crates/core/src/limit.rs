@@ -7,7 +7,7 @@
 macro_rules! limits {
     ($($(#[doc = $doc:literal])+ $variant:ident = $word:literal {
         plain: $plain:literal, next: $next:literal, owners: [$($owner:ident),*],
-        light: $light:literal, dark: $dark:literal, block: $block:literal, hue: $hue:literal,
+        light: $light:literal, dark: $dark:literal, block: $block:literal,
         paper: [$($paper:ident),+],
     })+) => {
         /// What keeps a half from going faster.
@@ -36,7 +36,6 @@ macro_rules! limits {
                     colour_light: $light,
                     colour_dark: $dark,
                     block: $block,
-                    hue: $hue,
                     paper: &[$(Limitation::$paper),+],
                 },)+ }
             }
@@ -103,8 +102,6 @@ pub struct AboutLimitation {
     pub colour_dark: &'static str,
     /// How it looks in a bar of characters, with and without colour.
     pub block: char,
-    /// Its colour in a terminal: an SGR foreground code.
-    pub hue: u8,
     /// The answers of the paper's tree that are right where this is true. The tree has no word for
     /// some: it calls what is the sender's doing `transport`, and a policer a bottleneck.
     pub paper: &'static [Limitation],
@@ -154,64 +151,64 @@ limits! {
     /// The application had nothing, or not enough, to send.
     Application = "application" {
         plain: "the application", next: "the application", owners: [Application],
-        light: "#88ccee", dark: "#9ce6e7", block: '░', hue: 36,
+        light: "#88ccee", dark: "#9ce6e7", block: '░',
         paper: [Application],
     }
     /// The window that the receiver advertises is full.
     ReceiverWindow = "receiver_window" {
         plain: "the receiver's window", next: "the receiver's window", owners: [ReceiverWindow],
-        light: "#ddcc77", dark: "#fdd46d", block: '▒', hue: 33,
+        light: "#ddcc77", dark: "#fdd46d", block: '▒',
         paper: [ReceiverWindow],
     }
     /// A window of the sending host itself is full: its send buffer, or a clamp on cwnd.
     SenderWindow = "sender_window" {
         plain: "the sender's own window", next: "the sender's own window",
         owners: [Network, Recovery],
-        light: "#999933", dark: "#c17114", block: '▚', hue: 35,
+        light: "#999933", dark: "#c17114", block: '▚',
         paper: [Transport],
     }
     /// The connection fills a link that it has to itself.
     UnsharedBottleneck = "unshared_bottleneck" {
         plain: "a full link, not shared", next: "the capacity of the link",
         owners: [Network, Recovery],
-        light: "#332288", dark: "#7354ff", block: '█', hue: 34,
+        light: "#332288", dark: "#7354ff", block: '█',
         paper: [UnsharedBottleneck],
     }
     /// The connection shares a full link with others.
     SharedBottleneck = "shared_bottleneck" {
         plain: "a shared link", next: "a shared link", owners: [Network, Recovery],
-        light: "#44aa99", dark: "#24d2bd", block: '▓', hue: 34,
+        light: "#44aa99", dark: "#24d2bd", block: '▓',
         paper: [SharedBottleneck],
     }
     /// A token bucket drops what exceeds its rate.
     Policer = "policer" {
         plain: "a policer", next: "a policer", owners: [Network, Recovery],
-        light: "#882255", dark: "#b34aa1", block: '▛', hue: 31,
+        light: "#882255", dark: "#b34aa1", block: '▛',
         paper: [UnsharedBottleneck, SharedBottleneck],
     }
     /// Packets are lost without congestion.
     RandomLoss = "random_loss" {
         plain: "random loss", next: "the rate of losses", owners: [Network, Recovery],
-        light: "#cc6677", dark: "#ff99b1", block: '▞', hue: 31,
+        light: "#cc6677", dark: "#ff99b1", block: '▞',
         paper: [Transport],
     }
     /// TCP itself: slow start, the growth of its window, the time that recovery takes.
     Transport = "transport" {
         plain: "TCP itself", next: "TCP itself", owners: [Network, Recovery],
-        light: "#117733", dark: "#24c879", block: '▄', hue: 32,
+        light: "#117733", dark: "#24c879", block: '▄',
         paper: [Transport],
     }
     /// The peer or the path is gone: segments are repeated and nothing answers.
     Unresponsive = "unresponsive" {
         plain: "a peer or path that does not answer", next: "a peer or path that does not answer",
         owners: [Network, Recovery],
-        light: "#aa4499", dark: "#a890d8", block: '▗', hue: 35,
+        light: "#aa4499", dark: "#a890d8", block: '▗',
         paper: [Transport],
     }
     /// Several limits, none of them ahead.
     Mixed = "mixed" {
         plain: "several together", next: "several together", owners: [],
-        light: "#bbbbbb", dark: "#8c8c8c", block: '▖', hue: 37,
+        light: "#bbbbbb", dark: "#8c8c8c", block: '▖',
         paper: [Mixed],
     }
 }
@@ -332,14 +329,12 @@ causes! {
     }
 }
 
-impl Cause {
+impl Limitation {
     /// Whether it is what the network's time was spent on.
     pub(crate) fn is_of_network(self) -> bool {
-        !matches!(self.limitation(), Limitation::Application | Limitation::ReceiverWindow)
+        !matches!(self, Limitation::Application | Limitation::ReceiverWindow)
     }
-}
 
-impl Limitation {
     /// Whether a link is full.
     pub(crate) fn is_bottleneck(self) -> bool {
         matches!(self, Limitation::UnsharedBottleneck | Limitation::SharedBottleneck)

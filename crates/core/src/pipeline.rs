@@ -7,6 +7,7 @@ use crate::flow::table::Limits;
 pub use crate::flow::table::class::Timeouts;
 pub use crate::options::{FlowChoice, Options};
 pub use crate::record::Table;
+use crate::stream::Opening;
 use crate::units::Nanos;
 use crate::wire::Segment;
 use crate::wire::hash::HashKey;
@@ -27,6 +28,17 @@ impl Pipeline {
         let hash_key = HashKey::new(options.hash_seed);
         let table = flow::table::Table::new(hash_key, limits);
         Pipeline { hash_key, table, analysis: Analysis::new(options) }
+    }
+
+    /// Keeps the segments that may open a connection, for [`Pipeline::openings`].
+    pub fn numbering(mut self) -> Pipeline {
+        self.analysis.openings = Some(Vec::new());
+        self
+    }
+
+    /// The segments pushed so far that may open a connection; whoever takes them empties it.
+    pub fn openings(&mut self) -> Option<&mut Vec<Opening>> {
+        self.analysis.openings.as_mut()
     }
 
     /// Analyses a batch of segments in the order of capture; 32 to 256 at a time is best.
@@ -69,8 +81,8 @@ impl Pipeline {
         self.table.sweep(TICK_SLOTS, now, &mut self.analysis);
     }
 
-    /// Analyses what was filed of the next `flows` flows but is not worth a burst yet, so that the
-    /// rows of a slow flow are not late. Rows do not depend on it.
+    /// Analyses what was filed of the next `flows` flows but is not worth a burst yet. The rows of
+    /// a slow flow are then not late; their contents do not depend on it.
     pub fn settle(&mut self, flows: usize) {
         self.table.settle(flows, &mut self.analysis);
     }

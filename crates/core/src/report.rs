@@ -6,6 +6,7 @@ use crate::flow::path::capacity::Capacity;
 use crate::flow::time::period::Period;
 use crate::flow::time::stretch::Interval;
 use crate::flow::{Flow, SegmentOutcome, handshake};
+use crate::reason::{CapacityMethod, CapacityUnknown};
 use crate::record::{
     Ends, FlowFacts, FlowRow, IntervalFacts, IntervalRow, PeriodFacts, PeriodRow, SegmentRow, Text,
     Verdict,
@@ -44,6 +45,8 @@ pub fn flow_row(
         Some(scale) => (Some(scale), Some("handshake")),
         None => (half.window.inferred_scale(), half.window.inferred_scale().map(|_| "inferred")),
     };
+    let has_data = totals.payload_bytes > 0;
+    let method = capacity.map_or(Err(CapacityUnknown::TooFewPackets), |capacity| capacity.method);
     if least_rtt(flow, side) == Some(Nanos(0)) {
         verdict.null_reason.get_or_insert(Text::Borrowed(UNRESOLVED));
     }
@@ -83,8 +86,8 @@ pub fn flow_row(
         throughput_bps: rate(totals.payload_bytes),
         goodput_bps: rate(totals.unique_bytes),
         capacity_bps: capacity.and_then(|capacity| capacity.bps),
-        capacity_method: Some(capacity.map_or("refused: too few data packets", |c| c.method))
-            .filter(|_| totals.payload_bytes > 0),
+        capacity_method: method.ok().map(CapacityMethod::name),
+        capacity_unknown: method.err().map(CapacityUnknown::name).filter(|_| has_data),
         capacity_lower_bps: capacity.and_then(|capacity| capacity.lower_bps),
         capacity_upper_bps: capacity.and_then(|capacity| capacity.upper_bps),
         offload_seen: half.mss.super_packets,

@@ -97,7 +97,11 @@ impl fmt::Display for Error {
         match self {
             Error::Usage(message) | Error::Privilege(message) => f.write_str(message),
             Error::Filter { expression, message } => {
-                write!(f, "filter '{expression}': {message}; man pcap-filter has the syntax")
+                let hint = match expression.contains("==") {
+                    true => "this looks like a display filter of Wireshark: ",
+                    false => "",
+                };
+                write!(f, "filter '{expression}': {message}; {hint}man pcap-filter has the syntax")
             }
             Error::Unreadable { path, offset: 0, message } => {
                 write!(f, "{}: {message}", path.display())

@@ -8,13 +8,14 @@ mod parallel;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use tcpwhy_core::counter::Counters;
 use tcpwhy_core::pipeline::{Options, Table};
 use tcpwhy_core::record::{Batches, CounterRow};
+use tcpwhy_core::stream::Streams;
 use tcpwhy_core::units::Nanos;
 use tcpwhy_core::wire::Segment;
 use tcpwhy_core::wire::hash::{HashKey, shard};
@@ -68,6 +69,10 @@ impl Part {
     }
 }
 
+/// The numbers of connections, which whoever analyses fills and whoever gives rows reads; absent
+/// where no order of frames is known, or only a part of them is seen.
+type Numbers = Arc<Mutex<Streams>>;
+
 /// A row group, or what went wrong with an input.
 pub type Item = Result<(Table, RecordBatch), Error>;
 
@@ -102,10 +107,11 @@ pub fn analyze(source: Source, options: Options) -> Result<Stream, Error> {
     let inputs = Inputs::open_ahead(&source.inputs, &source.ahead, shared.clone());
     let ends = inputs.are_files() && source.pace.is_none();
     let sources = inputs.sources.clone();
-    let is_partial = source.filter.is_some() || source.part.is_some();
+    let live = source.pace.is_some();
+    let numbers = (!live && source.part.is_none()).then(Numbers::default);
     let ordered = match ends {
-        true => ordered::Ordered::holding(sources, &options, is_partial),
-        false => ordered::Ordered::passing(sources),
+        true => ordered::Ordered::holding(sources, numbers.clone()),
+        false => ordered::Ordered::passing(sources, numbers.clone()),
     };
     let filter = source.filter.map(|expression| Filter::new(expression, inputs.linktypes()));
     let intake = Intake::new(filter.transpose()?);
@@ -114,8 +120,8 @@ pub fn analyze(source: Source, options: Options) -> Result<Stream, Error> {
     reader.part = source.part;
     let run = match worker_count(source.workers) {
         _ if reader.pace.is_some() => Run::Live(paced::spawn(reader, &options, &shared)),
-        1 => Run::Inline(Box::new(inline::Inline::new(reader, options))),
-        workers => Run::Parallel(parallel::Parallel::spawn(reader, options, workers)),
+        1 => Run::Inline(Box::new(inline::Inline::new(reader, options, numbers))),
+        workers => Run::Parallel(parallel::Parallel::spawn(reader, options, workers, numbers)),
     };
     Ok(Stream { run, ordered, shared })
 }
@@ -138,7 +144,7 @@ pub fn monitor(capture: &Capture, options: &Options) -> Result<Stream, Error> {
         // Workers have rings on all of them.
         _ => Sources::default(),
     };
-    Ok(Stream { run, ordered: ordered::Ordered::passing(Arc::new(sources)), shared })
+    Ok(Stream { run, ordered: ordered::Ordered::passing(Arc::new(sources), None), shared })
 }
 
 impl Stream {
@@ -262,6 +268,11 @@ impl Reader {
         items.extend(counter_batch(&counters).map(|batch| Ok((Table::Counters, batch))));
         items
     }
+}
+
+/// What the lock holds, whatever became of a thread that held it: it holds no half-made state.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Counters as rows of their table.

@@ -1,5 +1,6 @@
 //! Python bindings: options in, record batches out, one tree of errors, one stop flag.
 
+mod adviser;
 mod annotate;
 mod arrow;
 mod emulate;
@@ -109,6 +110,8 @@ mod _core {
         InputError, PrivilegeError, TcpwhyError, UsageError, counters, schemas, tables_by_maker,
         thresholds,
     };
+    #[pymodule_export]
+    use crate::adviser::advise;
     #[pymodule_export]
     use crate::annotate::Annotations;
     #[pymodule_export]

@@ -3,15 +3,25 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use tcpwhy_core::limit::{Cause, Confidence, Limitation};
+use tcpwhy_core::reason::{CapacityMethod, CapacityUnknown, GainUnknown};
 
-/// The limitations, causes and confidences with all that is said of them: three lists of
-/// dictionaries, by name.
+/// The limitations, causes, confidences and reasons with all that is said of them: lists of
+/// dictionaries, by name. The lists of reasons have the names of their columns.
 #[pyfunction]
 pub fn limits(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let all = PyDict::new(py);
     all.set_item("limitations", listed(py, Limitation::ALL, limitation)?)?;
     all.set_item("causes", listed(py, Cause::ALL, cause)?)?;
     all.set_item("confidences", listed(py, &Confidence::ALL, confidence)?)?;
+    let method =
+        |row: &Bound<'_, PyDict>, word: CapacityMethod| reason(row, word.name(), word.meaning());
+    all.set_item("capacity_method", listed(py, CapacityMethod::ALL, method)?)?;
+    let capacity =
+        |row: &Bound<'_, PyDict>, word: CapacityUnknown| reason(row, word.name(), word.meaning());
+    all.set_item("capacity_unknown", listed(py, CapacityUnknown::ALL, capacity)?)?;
+    let gain =
+        |row: &Bound<'_, PyDict>, word: GainUnknown| reason(row, word.name(), word.meaning());
+    all.set_item("gain_unknown", listed(py, GainUnknown::ALL, gain)?)?;
     Ok(all)
 }
 
@@ -40,7 +50,6 @@ fn limitation(row: &Bound<'_, PyDict>, limitation: Limitation) -> PyResult<()> {
     row.set_item("colour_light", about.colour_light)?;
     row.set_item("colour_dark", about.colour_dark)?;
     row.set_item("block", about.block)?;
-    row.set_item("hue", about.hue)?;
     let paper: Vec<_> = about.paper.iter().map(|answer| answer.name()).collect();
     row.set_item("paper", paper)
 }
@@ -55,6 +64,10 @@ fn cause(row: &Bound<'_, PyDict>, cause: Cause) -> PyResult<()> {
 }
 
 fn confidence(row: &Bound<'_, PyDict>, confidence: Confidence) -> PyResult<()> {
-    row.set_item("word", confidence.name())?;
-    row.set_item("meaning", confidence.meaning())
+    reason(row, confidence.name(), confidence.meaning())
+}
+
+fn reason(row: &Bound<'_, PyDict>, word: &str, meaning: &str) -> PyResult<()> {
+    row.set_item("word", word)?;
+    row.set_item("meaning", meaning)
 }

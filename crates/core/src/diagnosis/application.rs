@@ -56,9 +56,9 @@ pub fn is_always_paced(case: &Case) -> bool {
 }
 
 /// Whether a shaper of the sending host (tbf, htb) would look the same: segments leave spread, and
-/// what waits to be sent was never seen to run out. Behind the host's own queue, which is where a
-/// capture on it sees, a socket that paces and a shaper differ by the little that TCP Small Queues
-/// let wait in the latter.
+/// what waits to be sent was never seen to run out. A
+/// capture on the host sees what lies behind the host's own queue. There a pacing socket and a
+/// shaper differ only by the little that TCP Small Queues let wait in the shaper.
 pub fn may_be_shaped(case: &Case) -> bool {
     case.facts.idle + case.facts.dry < threshold::WITHOUT_DATA
 }

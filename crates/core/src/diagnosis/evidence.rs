@@ -344,7 +344,7 @@ mod tests {
     use super::*;
     use crate::diagnosis::{Facts, diagnose_alone};
 
-    fn told(cause: Cause, facts: Facts) -> String {
+    fn said(cause: Cause, facts: Facts) -> String {
         let case = Case { facts, ..Case::default() };
         let found = diagnose_alone(&case).expect("it lasted");
         sentence(&case, &Finding { cause, ..found }).to_string()
@@ -354,12 +354,12 @@ mod tests {
     fn what_was_not_seen_is_not_claimed() {
         let facts =
             Facts { span_s: 1.0, packets: 4, loss_ratio: 0.25, losses: 1, ..Facts::default() };
-        assert_eq!(told(Cause::Policer, facts), "25 % of the bytes were lost; RTT unknown");
+        assert_eq!(said(Cause::Policer, facts), "25 % of the bytes were lost; RTT unknown");
         let seen = Facts { inflation: Some(1.0), ..facts };
-        assert!(told(Cause::Policer, seen).ends_with("RTT at its minimum: drops without a queue"));
+        assert!(said(Cause::Policer, seen).ends_with("RTT at its minimum: drops without a queue"));
         let grown = Facts { losses: 0, ..facts };
         assert_eq!(
-            told(Cause::CongestionAvoidance, grown),
+            said(Cause::CongestionAvoidance, grown),
             "over before a round trip could be seen; RTT unknown, no loss"
         );
     }
@@ -367,7 +367,7 @@ mod tests {
     #[test]
     fn a_needless_repair_is_no_loss() {
         let facts = Facts { span_s: 1.0, packets: 634, losses: 1, ..Facts::default() };
-        let text = told(Cause::ApplicationIdle, facts);
+        let text = said(Cause::ApplicationIdle, facts);
         let end =
             "1 loss episode in 634 segments, nothing lost: what was sent again was not needed";
         assert!(text.ends_with(end), "{text}");

@@ -1,11 +1,13 @@
 //! What would be reached with the present limit lifted: the least of the bounds that remain.
 
 use super::{Case, Cause, Limitation};
+use crate::flow::time::period::BTP_MIN_PACKETS;
 use crate::model::Predict;
 use crate::model::capacity::Capacity;
 use crate::model::cubic::Cubic;
 use crate::model::slow_start::SlowStart;
 use crate::model::window::Window;
+use crate::reason::GainUnknown;
 
 /// A prediction.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,7 +20,7 @@ pub struct Headroom {
 
 /// The throughput with the limit of `cause` lifted, no less than `now_bps`; or why nothing is known
 /// of what comes next.
-pub fn predict(case: &Case, cause: Cause, now_bps: f64) -> Result<Headroom, &'static str> {
+pub fn predict(case: &Case, cause: Cause, now_bps: f64) -> Result<Headroom, GainUnknown> {
     let lifted = cause.limitation();
     // A faster reader reads through the same buffer.
     let buffer_stays = lifted != Limitation::ReceiverWindow || cause == Cause::ReceiverSlowReader;
@@ -38,14 +40,14 @@ pub fn predict(case: &Case, cause: Cause, now_bps: f64) -> Result<Headroom, &'st
     ];
     let known = bounds.into_iter().filter_map(|(bound, next)| Some((bound?, next)));
     let least = known.min_by(|a, b| a.0.total_cmp(&b.0));
-    let (bps, next) = least.ok_or_else(|| unknown(case, lifted))?;
+    let (bps, next) = least.ok_or_else(|| unknown(case, cause))?;
     if lifted == Limitation::Unresponsive {
-        return Err("nobody answers, so that nothing shows what the path would carry");
+        return Err(GainUnknown::NobodyAnswers);
     }
     // Nothing of what follows a policer was ever used.
     let shown = if cause == Cause::Policer { now_bps } else { shown_bps(case, now_bps) };
-    if cause.is_of_network() && bps > FARTHEST_GAIN * shown {
-        return Err("the next limit is so far away that nothing in the capture supports it");
+    if lifted.is_of_network() && bps > FARTHEST_GAIN * shown {
+        return Err(GainUnknown::BeyondEvidence);
     }
     // A link that others fill gives what it has only when they leave; it bounds all the same.
     Ok(Headroom { bps: bps.max(now_bps), next: (next != lifted).then_some(next) })
@@ -68,9 +70,9 @@ fn link(case: &Case) -> Option<f64> {
     capacity.rate_bps().ok()
 }
 
-/// The receiver's largest window a round trip. Receivers raise theirs to twice of what arrives in
-/// a round trip (Linux, dynamic right-sizing), so that one of which less than half was ever filled
-/// has grown only as far as it had to, and bounds nothing.
+/// The receiver's largest window a round trip. Receivers raise their window to twice what arrives
+/// in a round trip (Linux, dynamic right-sizing). A window that was never half full has grown only
+/// as far as it had to: it bounds nothing.
 fn window(case: &Case) -> Option<f64> {
     let (facts, context) = (&case.facts, &case.context);
     let window_bytes = context.rwnd_max? as f64;
@@ -117,25 +119,26 @@ fn at_once(case: &Case, link: Option<f64>, window: Option<f64>) -> Option<f64> {
     warm.rate_bps().ok()
 }
 
-fn unknown(case: &Case, lifted: Limitation) -> &'static str {
-    if lifted == Limitation::UnsharedBottleneck {
-        return "nothing but this link ever held the sender back, so no other limit shows";
-    }
-    match case.context.own_pace {
-        true => "the packets have their sender's pace, so that none shows how fast the link is",
-        false => "the gaps between the packets do not show how fast the link is",
+fn unknown(case: &Case, cause: Cause) -> GainUnknown {
+    match cause.limitation() {
+        Limitation::UnsharedBottleneck => GainUnknown::OnlyThisLink,
+        _ if cause == Cause::ApplicationIdle && case.facts.packets < BTP_MIN_PACKETS => {
+            GainUnknown::TooLittleData
+        }
+        _ if case.context.own_pace => GainUnknown::SenderPace,
+        _ => GainUnknown::LinkUnknown,
     }
 }
 
 /// Limits whose remedy ends the losses too.
-const LIFTED_WITH_LOSS: [Limitation; 4] = [
+pub(super) const LIFTED_WITH_LOSS: [Limitation; 4] = [
     Limitation::RandomLoss,
     Limitation::Policer,
     Limitation::SharedBottleneck,
     Limitation::Transport,
 ];
 /// A rate this many times what was reached, or what the link showed, is nobody's to predict.
-const FARTHEST_GAIN: f64 = 20.0;
+pub(super) const FARTHEST_GAIN: f64 = 20.0;
 /// Loss episodes below which their rate is not known to a factor of two.
 const FEWEST_LOSSES: u64 = 3;
 /// A capacity up to so many times the rate behind a policer is the policer's: its bucket lets that

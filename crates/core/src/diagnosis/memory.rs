@@ -12,16 +12,6 @@ pub struct Observed {
     pub before: Values,
 }
 
-impl Observed {
-    /// A column by its number: the items, then what they said before.
-    pub fn column(&self, number: usize) -> f32 {
-        match number.checked_sub(COUNT) {
-            None => self.values[number],
-            Some(before) => self.before[before],
-        }
-    }
-}
-
 /// Means of the items over the stretches so far, the newest with the largest weight.
 #[derive(Clone, Debug)]
 pub struct Memory {

@@ -4,8 +4,10 @@
 //! stretch is another: items of evidence ([`items`]), each worth so much for each answer
 //! ([`model`]). Which cause made the limitation, facts say ([`cause`]).
 
+pub mod adviser;
 mod application;
 mod cause;
+mod decimal;
 pub mod evidence;
 pub mod facts;
 pub mod headroom;
@@ -66,7 +68,7 @@ impl Case {
     }
 
     /// Whether nothing of the other side was seen, on a link that was not visibly full.
-    pub fn is_untold(&self) -> bool {
+    pub fn is_one_way(&self) -> bool {
         let full = self.facts.load.is_some_and(|load| load >= threshold::UNSHARED_UTILISATION);
         self.context.acks_unseen && !full
     }
@@ -91,7 +93,7 @@ pub struct Finding {
 
 /// Why nothing is said of a direction whose acknowledgements are not in the capture.
 pub const ONE_WAY: &str =
-    "no acknowledgements in the capture: nothing tells what the sender waited for";
+    "no acknowledgements in the capture: it is unknown what the sender waited for";
 
 /// What limited the stretch that the items say this of, where `belief` is what was believed
 /// before. `None` when it shows nothing at all, or nothing of what it waited for.
@@ -99,14 +101,14 @@ pub fn diagnose(case: &Case, observed: &Observed, belief: &mut Belief) -> Option
     if case.facts.span_s <= 0.0 {
         return None;
     }
-    let goes_on = belief.silent;
-    let certain = silence::is_certain(case, goes_on);
+    let was_silent = belief.silent;
+    let certain = silence::is_certain(case, was_silent);
     belief.silent = certain;
-    if !certain && case.is_untold() {
+    if !certain && case.is_one_way() {
         return None;
     }
     let mut log_odds = MODEL.log_odds(observed);
-    possible::rule_out(&mut log_odds, case, goes_on);
+    possible::rule_out(&mut log_odds, case, was_silent);
     if certain {
         log_odds[Limitation::Unresponsive as usize] += CERTAIN;
     }
@@ -121,7 +123,7 @@ pub fn diagnose_alone(case: &Case) -> Option<Finding> {
     diagnose(case, &Memory::default().look(case), &mut Belief::default())
 }
 
-/// What chances of all limitations make of a stretch; its shares are not told yet.
+/// What chances of all limitations make of a stretch; its shares are not known yet.
 fn found(case: &Case, chances: ByAnswer) -> Finding {
     let answer = most_likely(&chances);
     let top = chances[answer as usize];
@@ -146,7 +148,7 @@ fn most_likely(chances: &ByAnswer) -> Limitation {
     Limitation::ALL[most.expect("there are answers")]
 }
 
-/// Log-odds of what a hard fact tells.
+/// Log-odds of a hard fact.
 const CERTAIN: f32 = 12.0;
 
 #[cfg(test)]

@@ -4,38 +4,60 @@ use super::Case;
 use super::model::{ANSWERS, ByAnswer};
 use crate::limit::Limitation;
 
-/// Takes the answers away that the facts rule out. `goes_on` tells that nobody answered in the
+/// Takes the answers away that the facts rule out. `was_silent` tells that nobody answered in the
 /// stretch before.
-pub fn rule_out(log_odds: &mut ByAnswer, case: &Case, goes_on: bool) {
+pub fn rule_out(log_odds: &mut ByAnswer, case: &Case, was_silent: bool) {
     for answer in Limitation::ALL.iter().take(ANSWERS) {
-        if !is_possible(*answer, case, goes_on) {
+        if !is_possible(*answer, case, was_silent) {
             log_odds[*answer as usize] -= IMPOSSIBLE;
         }
     }
 }
 
-/// Whether there is what an answer is made of: a loss for what drops, a round trip, a capacity or
-/// a loss for a full link, a timeout with nothing acknowledged for a peer that is gone.
-fn is_possible(answer: Limitation, case: &Case, goes_on: bool) -> bool {
+/// Whether the evidence that an answer needs is there. What drops needs a loss. A full link needs a
+/// round trip, a capacity or a loss. A peer that is gone needs a timeout and nothing acknowledged.
+fn is_possible(answer: Limitation, case: &Case, was_silent: bool) -> bool {
     let (facts, context, so_far) = (&case.facts, &case.context, &case.so_far);
     let lost = facts.losses > 0 || facts.timeouts > 0 || so_far.losses > 0;
     match answer {
         Limitation::Policer | Limitation::RandomLoss => lost,
+        Limitation::UnsharedBottleneck if losses_met_no_queue(case) => false,
         Limitation::UnsharedBottleneck | Limitation::SharedBottleneck => {
-            lost || facts.marks > 0 || context.rtt_min.is_some() || context.capacity_bps.is_some()
+            let is_known = context.rtt_min.is_some() || context.capacity_bps.is_some();
+            lost || facts.marks > 0 || is_known
         }
-        Limitation::Unresponsive => facts.advances == 0 && (facts.timeouts > 0 || goes_on),
+        Limitation::Unresponsive => facts.advances == 0 && (facts.timeouts > 0 || was_silent),
         _ => true,
     }
 }
 
+/// A queue that one's own packets fill delays them before it drops one, at least by a packet's
+/// time. Losses that a much smaller delay went before are not such a queue's. Only an observer near
+/// the sender sees the delay of the path.
+fn losses_met_no_queue(case: &Case) -> bool {
+    let delay = case.density.and_then(|density| density.delay);
+    let (Some(delay), Some(rate_bps)) = (delay, case.facts.rate_bps()) else { return false };
+    let is_near = case.context.position.is_some_and(|position| position < NEAR_THE_SENDER);
+    let packet_s = case.mss() * 8.0 / rate_bps.max(1.0);
+    is_near && case.facts.losses_timed >= LOSSES_MIN && delay.as_secs_f64() < EMPTY * packet_s
+}
+
 /// Log-odds that no evidence makes up for.
 const IMPOSSIBLE: f32 = 30.0;
+/// Share of the way from the sender to the observer.
+const NEAR_THE_SENDER: f64 = 0.3;
+/// One loss may be anything's.
+const LOSSES_MIN: u32 = 2;
+/// Packets' times that an empty queue holds. Of 1,110 such stretches in 1,500 worlds, 4 were a full
+/// link that was not shared.
+const EMPTY: f64 = 0.05;
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::diagnosis::Facts;
+    use crate::flow::loss::burst::Density;
+    use crate::units::Nanos;
 
     #[test]
     fn an_answer_needs_what_it_is_made_of() {
@@ -51,5 +73,32 @@ mod tests {
         let mut answered = Case { facts, ..nothing };
         answered.facts.advances = 1;
         assert!(!possible(&answered).contains(&"unresponsive"));
+    }
+
+    #[test]
+    fn losses_without_delay_are_not_of_ones_own_queue() {
+        // 100 segments of 1,000 bytes in a second: a segment takes 10 ms.
+        let lossy = |delay_us| {
+            let density = Density {
+                losses: 2,
+                rank: 0.5,
+                delay_rank: None,
+                delay: Some(Nanos::from_micros(delay_us)),
+            };
+            let mut case = Case { density: Some(density), ..Case::default() };
+            case.facts =
+                Facts { losses_timed: 2, span_s: 1.0, unique_bytes: 100_000, ..case.facts };
+            case.context.mss_bytes = 1_000;
+            case.context.position = Some(0.0);
+            case
+        };
+        assert!(losses_met_no_queue(&lossy(400)));
+        assert!(!losses_met_no_queue(&lossy(600)));
+        let mut far = lossy(400);
+        far.context.position = Some(0.9);
+        assert!(!losses_met_no_queue(&far), "a receiver does not see the queue");
+        let mut once = lossy(400);
+        once.facts.losses_timed = 1;
+        assert!(!losses_met_no_queue(&once));
     }
 }

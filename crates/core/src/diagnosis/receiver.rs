@@ -24,9 +24,9 @@ pub fn cause(case: &Case) -> Cause {
 }
 
 /// Whether every round fills the window, by a sender that nothing paces: then it is what each wait
-/// was for, also where room seems to open before the sender goes on. Far from the sender it is
-/// known only so well when that was, and a sender gathers room for a super-segment, up to a third
-/// of the window (`tcp_tso_should_defer`).
+/// was for, also where room seems to open before the sender goes on. Far from the
+/// sender the time of a send is known only roughly. A sender also gathers room for a super-segment,
+/// up to a third of the window (`tcp_tso_should_defer`).
 pub fn is_filled(case: &Case) -> bool {
     let facts = &case.facts;
     facts.losses == 0

@@ -7,29 +7,22 @@ use super::words::{bytes, percent, rate, time};
 use super::{Case, Cause, Limitation};
 use crate::model::window::Window;
 use crate::record::Text;
-use std::net::IpAddr;
+use std::fmt::Display;
 
-/// Advice for a half from `src` to `dst`, with what it would gain or why that is not known.
+/// Advice for a direction from `src` to `dst`, sized for what it would gain where that is known.
 pub fn advice(
     case: &Case,
     cause: Cause,
-    headroom: Result<Headroom, &'static str>,
-    src: IpAddr,
-    dst: IpAddr,
+    headroom: Option<Headroom>,
+    src: &dyn Display,
+    dst: &dyn Display,
 ) -> Text {
-    if cause == Cause::ApplicationIdle {
-        // Most flows of a link: no text is made for each.
-        let is_little = case.facts.packets < FEWEST_PACKETS;
-        match headroom {
-            Ok(_) => return Text::Borrowed(IDLE),
-            Err(_) if is_little => return Text::Borrowed(IDLE_UNKNOWN),
-            Err(_) => {}
-        }
-    }
     let advice = match cause.limitation() {
+        // Most flows of a link: no text is made for each.
+        _ if cause == Cause::ApplicationIdle => return Text::Borrowed(IDLE),
         Limitation::Application => application(case, cause, src),
-        Limitation::ReceiverWindow => receiver(case, cause, headroom.ok(), src, dst),
-        Limitation::SenderWindow => sender(case, cause, headroom.ok(), src),
+        Limitation::ReceiverWindow => receiver(case, cause, headroom, src, dst),
+        Limitation::SenderWindow => sender(case, cause, headroom, src),
         Limitation::UnsharedBottleneck => unshared(case),
         Limitation::SharedBottleneck => shared(case),
         Limitation::Policer => policer(case, src),
@@ -37,17 +30,11 @@ pub fn advice(
         Limitation::Unresponsive => unresponsive(case, cause, src, dst),
         Limitation::Transport | Limitation::Mixed => transport(case, cause, src, dst),
     };
-    match headroom {
-        Ok(_) => advice.into(),
-        Err(reason) => format!("{advice}; what that would gain is not known: {reason}").into(),
-    }
+    advice.into()
 }
 
-fn application(case: &Case, cause: Cause, src: IpAddr) -> String {
+fn application(case: &Case, cause: Cause, src: &dyn Display) -> String {
     let facts = &case.facts;
-    if cause == Cause::ApplicationIdle {
-        return IDLE.to_owned();
-    }
     if cause == Cause::ApplicationSmallWrites {
         let mean = facts.unique_bytes as f64 / facts.packets.max(1) as f64;
         return format!(
@@ -72,8 +59,8 @@ fn receiver(
     case: &Case,
     cause: Cause,
     headroom: Option<Headroom>,
-    src: IpAddr,
-    dst: IpAddr,
+    src: &dyn Display,
+    dst: &dyn Display,
 ) -> String {
     match cause {
         Cause::ReceiverNoScaling => {
@@ -105,11 +92,14 @@ fn receiver(
     }
 }
 
-fn sender(case: &Case, cause: Cause, headroom: Option<Headroom>, src: IpAddr) -> String {
+fn sender(case: &Case, cause: Cause, headroom: Option<Headroom>, src: &dyn Display) -> String {
     let need = window(case, headroom, KERNEL_OVERHEAD);
     match cause {
         Cause::SenderBuffer => {
             format!("raise net.ipv4.tcp_wmem[2], or the SO_SNDBUF that limits it, on {src} {need}")
+        }
+        Cause::SenderClamp => {
+            format!("on {src}, lift the clamp on the congestion window (ip route show: cwnd lock)")
         }
         _ => format!(
             "on {src}, raise the send buffer (net.ipv4.tcp_wmem[2], SO_SNDBUF) {need}; or lift the \
@@ -129,7 +119,7 @@ fn shared(case: &Case) -> String {
     )
 }
 
-fn policer(case: &Case, src: IpAddr) -> String {
+fn policer(case: &Case, src: &dyn Display) -> String {
     let found =
         case.policer.map(|policer| format!("its bucket fills at {}, ", rate(policer.rate_bps)));
     let through = case.facts.rate_bps().filter(|_| case.facts.packets >= FEWEST_PACKETS);
@@ -147,7 +137,7 @@ fn policer(case: &Case, src: IpAddr) -> String {
     )
 }
 
-fn random_loss(case: &Case, src: IpAddr) -> String {
+fn random_loss(case: &Case, src: &dyn Display) -> String {
     let ratio = case.losses.map_or(case.facts.loss_ratio, |shape| shape.ratio);
     format!(
         "repair the link that loses {} of the packets (cable, optics, duplex, radio); until then a \
@@ -156,7 +146,7 @@ fn random_loss(case: &Case, src: IpAddr) -> String {
     )
 }
 
-fn transport(case: &Case, cause: Cause, src: IpAddr, dst: IpAddr) -> String {
+fn transport(case: &Case, cause: Cause, src: &dyn Display, dst: &dyn Display) -> String {
     let facts = &case.facts;
     match cause {
         Cause::SlowStart => {
@@ -203,14 +193,14 @@ fn unshared(case: &Case) -> String {
     };
     match case.facts.inflation {
         Some(inflation) if inflation >= STANDING_QUEUE => format!(
-            "{link}; against the standing queue (RTT {inflation:.1} times its minimum) an active \
-             queue management there (fq_codel, CAKE), or BBR"
+            "{link}; against the standing queue (RTT {inflation:.1} times its minimum) an AQM \
+             there (fq_codel, CAKE), or BBR"
         ),
         _ => link,
     }
 }
 
-fn unresponsive(case: &Case, cause: Cause, src: IpAddr, dst: IpAddr) -> String {
+fn unresponsive(case: &Case, cause: Cause, src: &dyn Display, dst: &dyn Display) -> String {
     match cause {
         Cause::UnresponsivePathMtu => format!(
             "let ICMP (type 3 code 4, ICMPv6 type 2) through to {src}, or clamp the MSS on the \
@@ -251,10 +241,6 @@ fn now(case: &Case, words: &str) -> String {
 
 const IDLE: &str = "nothing in the network: let the sending application send sooner (requests \
                     ahead of time, data ready when the connection is)";
-const IDLE_UNKNOWN: &str = "nothing in the network: let the sending application send sooner \
-                            (requests ahead of time, data ready when the connection is); what \
-                            that would gain is not known: too little was sent to show how fast \
-                            the path is";
 /// What a buffer holds beside payload (`tcp_adv_win_scale` = 1, Linux before 6.6; it measures it
 /// since, with the same result for full segments).
 const KERNEL_OVERHEAD: f64 = 2.0;
@@ -262,8 +248,8 @@ const KERNEL_OVERHEAD: f64 = 2.0;
 const EXAMPLE_BPS: f64 = 1e9;
 /// Mean over least round-trip time from which the queue is worth a word.
 const STANDING_QUEUE: f64 = 2.0;
-/// Data packets of a short transfer (IM 2021), below which neither the rate that got through nor
-/// the spacing of packets says much of the path.
+/// Data packets of a short transfer (IM 2021). Below it neither the rate that got through nor the
+/// spacing of packets says much of the path.
 const FEWEST_PACKETS: u64 = 130;
 /// Segments (RFC 6928).
 const INITIAL_WINDOW: u64 = 10;
@@ -274,12 +260,13 @@ const LARGEST_INITIAL_WINDOW: u64 = 100;
 mod tests {
     use super::*;
     use crate::diagnosis::{Context, Facts};
+    use std::net::IpAddr;
 
     fn advised(cause: Cause, facts: Facts, sack_agreed: Option<bool>) -> String {
         let context = Context { mss_bytes: 1448, sack_agreed, ..Context::default() };
         let case = Case { facts, context, ..Case::default() };
         let (src, dst) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2]));
-        advice(&case, cause, Err("nobody knows"), src, dst).to_string()
+        advice(&case, cause, None, &src, &dst).to_string()
     }
 
     #[test]
@@ -311,9 +298,7 @@ mod tests {
             text.starts_with("let the application on 192.0.2.2 read: what it leaves"),
             "{text}"
         );
-        let few = Facts { packets: 3, ..Facts::default() };
-        assert!(advised(Cause::ApplicationIdle, few, None).contains("too little was sent"));
-        let many = Facts { packets: 995, ..Facts::default() };
-        assert!(advised(Cause::ApplicationIdle, many, None).ends_with("not known: nobody knows"));
+        let idle = advised(Cause::ApplicationIdle, Facts::default(), None);
+        assert!(idle.starts_with("nothing in the network") && idle.ends_with(')'), "{idle}");
     }
 }

@@ -1,4 +1,4 @@
-//! Whose time it was, told once by the clocks and again with the cause known.
+//! Whose time it was: by the clocks first, then again with the cause known.
 //!
 //! The clocks ([`crate::flow::time::clock`]) judge each wait by itself. Some waits look like
 //! another owner's, by chance or since the observer is far away; what limited the stretch as a
@@ -33,7 +33,7 @@ impl Shares {
             network: facts.network + if_so(blind, facts.idle) + if_so(!paced, facts.unused),
             recovery: facts.recovery,
         };
-        shares.settle(case, cause);
+        shares.attribute(case, cause);
         shares
     }
 
@@ -53,7 +53,7 @@ impl Shares {
     }
 
     /// Moves the time that the cause shows to be another's than its waits seemed to tell.
-    fn settle(&mut self, case: &Case, cause: Cause) {
+    fn attribute(&mut self, case: &Case, cause: Cause) {
         match cause.limitation() {
             Limitation::Application => self.settle_application(case, cause),
             // A queue that runs dry behind a full buffer waits for room in it.

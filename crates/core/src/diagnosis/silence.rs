@@ -2,20 +2,20 @@
 
 use super::Case;
 
-/// Whether nobody answers, for certain. `goes_on` tells that nobody did in the stretch before:
+/// Whether nobody answers, for certain. `was_silent` tells that nobody did in the stretch before:
 /// timers double, so that later ones are rare. One timeout alone is left to the model.
 ///
 /// RFC 6298 doubles the timer with each timeout and RFC 9293 section 3.8.3 has a sender go on for
 /// 100 s at least. One timeout may repair a loss; a second in the same interval, with nothing
 /// acknowledged, hardly does.
-pub fn is_certain(case: &Case, goes_on: bool) -> bool {
+pub fn is_certain(case: &Case, was_silent: bool) -> bool {
     let (facts, context) = (&case.facts, &case.context);
     let waited = facts.network + facts.recovery + facts.unused >= MOSTLY;
     let answered = facts.advances > 0 || facts.closures > 0;
     // A capture of one direction shows no answer either, but a sender that goes on.
     let seen = !context.acks_unseen || context.unanswered;
     let long = facts.span_s >= SHORTEST_S.max(FEWEST_ROUNDS * case.rtt_min_s().unwrap_or(0.0));
-    seen && !answered && waited && long && (goes_on || facts.timeouts >= 2)
+    seen && !answered && waited && long && (was_silent || facts.timeouts >= 2)
 }
 
 /// Share of the time in which the sender waited for an answer.

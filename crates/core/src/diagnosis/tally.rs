@@ -59,8 +59,8 @@ impl Tally {
         self.total_s += span_s;
     }
 
-    /// The limitation that held for the longest time, with the cause that most of this time had,
-    /// its mean probability in that time, and the shares of all of it.
+    /// The limitation that held for the longest time. Its cause is that of most of this time, its
+    /// probability the mean over it; the shares are those of the whole time.
     pub fn longest(&self) -> Option<Finding> {
         let time = |answer: Limitation| -> f64 {
             let mine = self.entries.iter().filter(|entry| entry.cause.limitation() == answer);

@@ -1,11 +1,11 @@
 //! The thresholds that tell causes of a limitation and shares of the time apart, with where they
 //! come from. What limits, the model says, which has none.
 //!
-//! Those that name no source were chosen on the scenarios of the repository, on draws 1 to 8 of
-//! their variants (3 and 8 by counts alone) and on the even-numbered captures of the policing
-//! study, between what the causes on either side of them gave there. What judges them are other
-//! captures and other draws. "On the kernel" means runs of the lab with other numbers than its
-//! scenarios have, and runs of those scenarios whose name has an even first byte of SHA-256.
+//! Those that name no source were chosen between what the causes on either side of them gave. The
+//! data were draws 1 to 8 of the variants of the repository's scenarios (3 and 8 by counts alone).
+//! The even-numbered captures of the policing study came in addition. Other captures and draws
+//! judge them. "On the kernel" means runs of the lab: with other numbers than its scenarios have,
+//! or of scenarios whose name has an even first byte of SHA-256.
 
 /// Share of the segments near the window's end, below which its size held nothing back.
 pub const TOUCHED: f64 = 0.0005;
@@ -54,8 +54,8 @@ pub const TINY_FLIGHT: f64 = 3.0;
 /// Share of the time without data from which unused room is the application's even beside a queue.
 pub const WITHOUT_DATA: f64 = 0.2;
 /// Share of the time in which a program waited for room in its send buffer from which that is what
-/// limits it: on the kernel, buffers of 24 to 400 kB over 30 to 160 ms gave 0.32 to 0.97, programs
-/// and sockets that pace themselves 0.00 to 0.21.
+/// limits it. On the kernel, buffers of 24 to 400 kB over 30 to 160 ms gave 0.32 to 0.97. Programs
+/// and sockets that pace themselves gave 0.00 to 0.21.
 pub const WOKEN: f64 = 0.3;
 /// Share of such waits that an acknowledgement ended, of all: at random it is at most a fourth, and
 /// on the kernel it was from a half up to all.

@@ -7,18 +7,19 @@ use std::net::IpAddr;
 
 /// A sentence; most flows are short and share theirs.
 pub type Text = Cow<'static, str>;
-/// One row per half, at its end or at expiry.
+/// One row per direction, at its end or at expiry.
 pub type FlowRow = (Ends, (FlowFacts, Verdict));
-/// One row per half and periodic calculation.
+/// One row per direction and periodic calculation.
 pub type IntervalRow = (Ends, (IntervalFacts, Verdict));
-/// One row per half and period.
+/// One row per direction and period.
 pub type PeriodRow = (Ends, (PeriodFacts, Verdict));
 
 columns! {
-    /// Which half: who sends data to whom. Shared by `flows`, `intervals` and `periods`.
+    /// Which direction: who sends data to whom. Shared by `flows`, `intervals` and `periods`.
     #[derive(Clone, Copy, Debug)]
     pub struct Ends / EndsBuilder {
-        /// Identifier of the flow, the same for both halves and in every run over the same packets.
+        /// Identifier of the flow, the same for both directions and in every run over the same
+        /// packets.
         flow_id: u64,
         /// `orig` when the data sender opened the connection, else `resp`.
         direction: &'static str,
@@ -34,7 +35,7 @@ columns! {
 }
 
 columns! {
-    /// What was measured of a half.
+    /// What was measured of a direction.
     #[derive(Clone, Debug, Default)]
     pub struct FlowFacts / FlowFactsBuilder {
         /// Community ID version 1 of the flow.
@@ -44,8 +45,8 @@ columns! {
         /// The file or the interface that showed the first frame of the flow; NULL where several
         /// interfaces are watched at once.
         source: Option<String>,
-        /// Number of the connection in its capture, from 0, as in Wireshark's `tcp.stream`; NULL
-        /// live, in a pipe, with a filter, and in a run of more rows than are put in order.
+        /// Number of the connection in its capture, from 0, as in Wireshark's `tcp.stream`. With a
+        /// filter it counts those of the packets that passed. NULL live and in parts of a capture.
         stream: Option<u32>,
         /// Position in the input of the first frame of the flow, from 1.
         first_frame: u64,
@@ -55,11 +56,11 @@ columns! {
         end_ns: Nanos,
         /// Outcome of the connection in Zeek's terms (S0, S1, SF, REJ, RSTO, OTH, ...).
         conn_state: &'static str,
-        /// Initial sequence number of this half; NULL when its SYN was not seen.
+        /// Initial sequence number of this direction; NULL when its SYN was not seen.
         initial_seq: Option<u32>,
         /// Whether the whole three-way handshake was seen.
         handshake_seen: bool,
-        /// Segments that this half sent.
+        /// Segments that this direction sent.
         packets: u64,
         /// Segments with payload, super-packets counted as the packets they stand for.
         data_packets: u64,
@@ -92,13 +93,14 @@ columns! {
         zero_window_probes: u64,
         /// Keep-alive segments.
         keep_alives: u64,
-        /// Duplicate acknowledgements that this half received (RFC 5681 section 2).
+        /// Duplicate acknowledgements that this direction received (RFC 5681 section 2).
         duplicate_acks: u64,
-        /// MSS option that limits this half in bytes; NULL when its SYN was not seen.
+        /// MSS option that limits this direction in bytes; NULL when its SYN was not seen.
         mss_option: Option<u16>,
         /// Payload bytes of a full segment.
         effective_mss: Option<u32>,
-        /// Shift of the window that limits this half; 0 when scaling is off, NULL when unknown.
+        /// Shift of the window that limits this direction; 0 when scaling is off, NULL when
+        /// unknown.
         window_scale: Option<u8>,
         /// How the window scale is known: `handshake`, `inferred`, or NULL.
         window_scale_source: Option<&'static str>,
@@ -132,8 +134,12 @@ columns! {
         goodput_bps: Option<f64>,
         /// Capacity of the path in bit/s of IP packets.
         capacity_bps: Option<f64>,
-        /// How the capacity was found, or why it is NULL.
+        /// How the capacity was found, as a word: `pprate_data`, `pair_dispersion`, ...; NULL when
+        /// it is not known.
         capacity_method: Option<&'static str>,
+        /// Why the capacity is NULL, as a word: `sender_pace`, `too_few_samples`, ...; NULL where
+        /// it is known, and without data.
+        capacity_unknown: Option<&'static str>,
         /// A lower bound of the capacity in bit/s.
         capacity_lower_bps: Option<f64>,
         /// An upper bound of the capacity in bit/s.
@@ -146,7 +152,7 @@ columns! {
 }
 
 columns! {
-    /// What was measured of a half in one periodic calculation.
+    /// What was measured of a direction in one periodic calculation.
     #[derive(Clone, Debug)]
     pub struct IntervalFacts / IntervalFactsBuilder {
         /// Begin of the interval in ns since the epoch.
@@ -177,7 +183,7 @@ columns! {
 }
 
 columns! {
-    /// What was measured of a half in one period (Siekkinen et al. 2007: Isolate, then Merge).
+    /// What was measured of a direction in one period (Siekkinen et al. 2007: Isolate, then Merge).
     #[derive(Clone, Debug)]
     pub struct PeriodFacts / PeriodFactsBuilder {
         /// `ALP`, `STP` or `BTP`.
@@ -249,6 +255,9 @@ columns! {
         share_recovery: Option<f64>,
         /// Predicted throughput in bit/s with this limitation removed.
         headroom_bps: Option<f64>,
+        /// Why `headroom_bps` is NULL, as a word: `sender_pace`, `beyond_evidence`, ...; NULL where
+        /// it is known, and without a limitation.
+        gain_unknown: Option<&'static str>,
         /// What would limit next.
         next_limitation: Option<&'static str>,
         /// The numbers that decided, as a sentence.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use tcpwhy_core::pipeline::{Options, Pipeline};
 
-use super::{Item, Reader};
+use super::{Item, Numbers, Reader, lock};
 use crate::intake::TunnelNames;
 
 pub(super) struct Inline {
@@ -13,15 +13,18 @@ pub(super) struct Inline {
     pipeline: Pipeline,
     tunnels: TunnelNames,
     ready: VecDeque<Item>,
+    numbers: Option<Numbers>,
 }
 
 impl Inline {
-    pub fn new(reader: Reader, options: Options) -> Inline {
+    pub fn new(reader: Reader, options: Options, numbers: Option<Numbers>) -> Inline {
+        let pipeline = Pipeline::new(options);
         Inline {
             reader: Some(reader),
-            pipeline: Pipeline::new(options),
+            pipeline: if numbers.is_some() { pipeline.numbering() } else { pipeline },
             tunnels: TunnelNames::default(),
             ready: VecDeque::new(),
+            numbers,
         }
     }
 
@@ -36,6 +39,9 @@ impl Inline {
                 pipeline.push(segments);
                 true
             });
+            if let Some((numbers, openings)) = self.numbers.as_ref().zip(self.pipeline.openings()) {
+                lock(numbers).take(openings, reader.intake.frames().0);
+            }
             if more || self.pipeline.finish() {
                 self.ready.extend(self.pipeline.take(false).into_iter().map(Ok));
                 self.reader = Some(reader);

@@ -2,18 +2,19 @@
 //!
 //! Workers end flows in an order that depends on their threads. The rows of a run that fits are
 //! held until its end and put in order. A larger run gives its rows as they come, and counts them.
+//! Connections have their numbers in both.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int64Type, UInt32Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt32Array};
+use arrow_array::types::{Int64Type, UInt64Type};
+use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt32Array};
 use arrow_select::interleave::interleave_record_batch;
 use tcpwhy_core::counter::{Counter, Counters};
-use tcpwhy_core::pipeline::{Options, Table};
+use tcpwhy_core::pipeline::Table;
 
-use super::{Item, counter_batch};
+use super::{Item, Numbers, counter_batch, lock};
 use crate::sources::Sources;
 
 /// Puts the rows of a run in order.
@@ -26,20 +27,20 @@ pub(super) struct Ordered {
     ready: VecDeque<Item>,
     /// Whether rows are held.
     holds: bool,
-    /// Whether the rows are all that there are, so that flows can be numbered.
-    numbers: bool,
+    numbers: Option<Numbers>,
+    /// Rows of flows whose numbers are not known yet: another worker has connections before them.
+    unnumbered: VecDeque<RecordBatch>,
     unordered: u64,
 }
 
 impl Ordered {
     /// Holds the rows of a run that ends by itself, until they are too many.
-    pub fn holding(sources: Arc<Sources>, options: &Options, filtered: bool) -> Ordered {
-        let numbers = options.flow.is_none() && options.frame.is_none() && !filtered;
-        Ordered { holds: true, numbers, ..Ordered::passing(sources) }
+    pub fn holding(sources: Arc<Sources>, numbers: Option<Numbers>) -> Ordered {
+        Ordered { holds: true, ..Ordered::passing(sources, numbers) }
     }
 
     /// Gives rows as they come.
-    pub fn passing(sources: Arc<Sources>) -> Ordered {
+    pub fn passing(sources: Arc<Sources>, numbers: Option<Numbers>) -> Ordered {
         Ordered {
             sources,
             held: Vec::new(),
@@ -47,7 +48,8 @@ impl Ordered {
             errors: Vec::new(),
             ready: VecDeque::new(),
             holds: false,
-            numbers: false,
+            numbers,
+            unnumbered: VecDeque::new(),
             unordered: 0,
         }
     }
@@ -58,10 +60,13 @@ impl Ordered {
             if let Some(item) = self.ready.pop_front() {
                 return Some(item);
             }
-            match next() {
+            let item = next();
+            self.number(!matches!(item, Some(Ok((table, _))) if table != Table::Counters));
+            match item {
                 Some(Ok((Table::Counters, batch))) => {
                     let mut counters = counters_of(&batch);
-                    self.numbers &= counters.value(Counter::FlowsForgotten) == 0;
+                    let forgotten = self.numbers.as_ref().map_or(0, |n| lock(n).forgotten());
+                    counters.add(Counter::StreamsForgotten, forgotten);
                     self.release();
                     counters.add(Counter::RowsUnordered, self.unordered);
                     let batch = counter_batch(&counters).unwrap_or(batch);
@@ -70,7 +75,7 @@ impl Ordered {
                 Some(Ok((table, batch))) => self.take(table, batch),
                 Some(error) if self.holds => self.errors.push(error),
                 Some(error) => return Some(error),
-                None if self.held.is_empty() && self.errors.is_empty() => return None,
+                None if self.is_empty() => return None,
                 None => self.release(),
             }
         }
@@ -83,7 +88,7 @@ impl Ordered {
             return;
         }
         if self.holds {
-            (self.holds, self.numbers) = (false, false);
+            self.holds = false;
             for (table, batch) in std::mem::take(&mut self.held) {
                 self.pass(table, batch);
             }
@@ -94,10 +99,32 @@ impl Ordered {
         self.pass(table, batch);
     }
 
-    /// Gives a batch as it is, but for the inputs of flows.
+    fn is_empty(&self) -> bool {
+        self.held.is_empty() && self.errors.is_empty() && self.ready.is_empty()
+    }
+
+    /// Gives a batch as it is, but for the inputs and the numbers of flows.
     fn pass(&mut self, table: Table, batch: RecordBatch) {
-        let batch = self.completed(table, batch, &HashMap::new());
-        self.ready.push_back(Ok((table, batch)));
+        if table == Table::Flows && self.numbers.is_some() {
+            self.unnumbered.push_back(batch);
+            self.number(false);
+        } else {
+            let batch = self.completed(table, batch);
+            self.ready.push_back(Ok((table, batch)));
+        }
+    }
+
+    /// Gives the rows of flows whose numbers are known by now, or `all`.
+    fn number(&mut self, all: bool) {
+        let known_to = self.numbers.as_ref().map_or(u64::MAX, |numbers| lock(numbers).known_to());
+        while let Some(batch) = self.unnumbered.pop_front() {
+            let frames = batch["first_frame"].as_primitive::<UInt64Type>();
+            if !all && frames.values().iter().any(|&frame| frame > known_to) {
+                return self.unnumbered.push_front(batch);
+            }
+            let batch = self.completed(Table::Flows, batch);
+            self.ready.push_back(Ok((Table::Flows, batch)));
+        }
     }
 
     /// Gives what is held, in order.
@@ -109,13 +136,11 @@ impl Ordered {
             if batches.is_empty() {
                 continue;
             }
-            let is_flows = table == Table::Flows && self.numbers;
-            let numbers = if is_flows { numbers(&batches) } else { HashMap::new() };
             let order = order(table, &batches);
             for rows in order.chunks(BATCH_ROWS) {
                 let batch = interleave_record_batch(&batches, rows)
                     .expect("the batches of a table have one schema");
-                let batch = self.completed(table, batch, &numbers);
+                let batch = self.completed(table, batch);
                 self.ready.push_back(Ok((table, batch)));
             }
         }
@@ -123,20 +148,15 @@ impl Ordered {
     }
 
     /// A batch with the inputs and the numbers of its flows.
-    fn completed(
-        &self,
-        table: Table,
-        batch: RecordBatch,
-        numbers: &HashMap<u64, u32>,
-    ) -> RecordBatch {
+    fn completed(&self, table: Table, batch: RecordBatch) -> RecordBatch {
         if table != Table::Flows {
             return batch;
         }
         let frames = batch["first_frame"].as_primitive::<UInt64Type>();
         let sources = StringArray::from(self.sources.of(frames.values()));
-        let ids = batch["flow_id"].as_primitive::<UInt64Type>();
-        let of_flows = ids.values().iter().map(|id| numbers.get(id).copied());
-        let of_flows: UInt32Array = of_flows.collect();
+        let numbers = self.numbers.as_ref().map(|numbers| lock(numbers));
+        let of_frame = |&frame: &u64| numbers.as_ref().and_then(|numbers| numbers.of(frame));
+        let of_flows: UInt32Array = frames.values().iter().map(of_frame).collect();
         let schema = batch.schema();
         let columns = schema.fields().iter().zip(batch.columns());
         let columns = columns.map(|(field, column)| -> ArrayRef {
@@ -170,63 +190,6 @@ fn order(table: Table, batches: &[&RecordBatch]) -> Vec<(usize, usize)> {
     keys.sort_unstable();
     keys.into_iter().map(|(.., number, row)| (number, row)).collect()
 }
-
-/// The number of each flow by its `flow_id`: connections are counted in the order of their first
-/// frames, as Wireshark does. What continues after a pause on the same ports without another SYN is
-/// the same connection, and so is what has the same addresses and ports in another tunnel.
-fn numbers(batches: &[&RecordBatch]) -> HashMap<u64, u32> {
-    struct Start<'a> {
-        frame: u64,
-        id: u64,
-        name: &'a str,
-        syn: Option<Syn<'a>>,
-    }
-    let mut starts: HashMap<u64, Start> = HashMap::new();
-    for batch in batches {
-        let ids = batch["flow_id"].as_primitive::<UInt64Type>().values();
-        let frames = batch["first_frame"].as_primitive::<UInt64Type>().values();
-        let names = batch["community_id"].as_string::<i32>();
-        let directions = batch["direction"].as_string::<i32>();
-        let sources = batch["src"].as_string::<i32>();
-        let ports = batch["src_port"].as_primitive::<arrow_array::types::UInt16Type>().values();
-        let initial = batch["initial_seq"].as_primitive::<UInt32Type>();
-        for row in 0..batch.num_rows() {
-            let start = starts.entry(ids[row]).or_insert(Start {
-                frame: frames[row],
-                id: ids[row],
-                name: names.value(row),
-                syn: None,
-            });
-            if directions.value(row) == "orig" && !initial.is_null(row) {
-                start.syn = Some((sources.value(row), ports[row].into(), initial.value(row)));
-            }
-        }
-    }
-    let mut starts: Vec<Start> = starts.into_values().collect();
-    starts.sort_unstable_by_key(|start| (start.frame, start.id));
-    let mut last: HashMap<&str, (u32, Option<Syn>)> = HashMap::new();
-    let mut count = 0;
-    let mut found = HashMap::new();
-    for start in starts {
-        let continued = last.get(start.name).filter(|(_, syn)| match start.syn {
-            None => true,
-            Some(own) => *syn == Some(own),
-        });
-        let number = match continued {
-            Some(&(number, _)) => number,
-            None => {
-                count += 1;
-                last.insert(start.name, (count - 1, start.syn));
-                count - 1
-            }
-        };
-        found.insert(start.id, number);
-    }
-    found
-}
-
-/// Address and port of who sent a SYN, and its number.
-type Syn<'a> = (&'a str, u32, u32);
 
 fn counters_of(batch: &RecordBatch) -> Counters {
     let names = batch["name"].as_string::<i32>();
@@ -268,7 +231,7 @@ mod tests {
         let end = counter_batch(&counters).expect("some counters");
         for (batches, unordered) in [(2, 0), (5, 100_000)] {
             let sources = Arc::new(Sources::only("a"));
-            let mut ordered = Ordered::holding(sources, &Options::default(), false);
+            let mut ordered = Ordered::holding(sources, None);
             let mut items: VecDeque<Item> =
                 (0..batches).map(|_| Ok((Table::Intervals, batch.clone()))).collect();
             items.push_back(Ok((Table::Counters, end.clone())));

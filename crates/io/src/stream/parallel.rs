@@ -9,10 +9,11 @@ use std::thread::{self, JoinHandle};
 
 use tcpwhy_core::counter::Counters;
 use tcpwhy_core::pipeline::{Options, Pipeline};
+use tcpwhy_core::stream::Opening;
 use tcpwhy_core::wire::Segment;
 use tcpwhy_core::wire::hash::{HashKey, shard};
 
-use super::{Item, Reader};
+use super::{Item, Numbers, Reader, lock};
 use crate::intake::TunnelNames;
 
 /// The consumer's end.
@@ -33,14 +34,16 @@ struct Batch {
 /// What the workers share.
 struct Desk {
     state: Mutex<State>,
+    numbers: Option<Numbers>,
     changed: Condvar,
 }
 
 struct State {
     /// Absent while a worker reads.
     source: Option<Source>,
-    /// Batches that some worker has not had yet, from number `first` on.
-    batches: VecDeque<Arc<Batch>>,
+    /// Batches that some worker has not had yet, from number `first` on, each with the openings
+    /// that workers have found in it.
+    batches: VecDeque<(Arc<Batch>, Vec<Opening>)>,
     first: u64,
     /// The number of the batch that each worker has or takes next; one that is gone needs none.
     next: Vec<u64>,
@@ -65,9 +68,14 @@ enum Turn {
 }
 
 impl Parallel {
-    pub fn spawn(reader: Reader, options: Options, workers: usize) -> Parallel {
+    pub fn spawn(
+        reader: Reader,
+        options: Options,
+        workers: usize,
+        numbers: Option<Numbers>,
+    ) -> Parallel {
         let (send, items) = sync_channel(ITEMS);
-        let closer = thread::spawn(move || run(reader, &options, workers, &send));
+        let closer = thread::spawn(move || run(reader, &options, workers, numbers, &send));
         Parallel { items, closer: Some(closer) }
     }
 
@@ -83,7 +91,13 @@ impl Parallel {
     }
 }
 
-fn run(reader: Reader, options: &Options, workers: usize, items: &SyncSender<Item>) {
+fn run(
+    reader: Reader,
+    options: &Options,
+    workers: usize,
+    numbers: Option<Numbers>,
+    items: &SyncSender<Item>,
+) {
     let hash_key = HashKey::new(options.hash_seed);
     let desk = Arc::new(Desk {
         state: Mutex::new(State {
@@ -95,6 +109,7 @@ fn run(reader: Reader, options: &Options, workers: usize, items: &SyncSender<Ite
             ended: false,
         }),
         changed: Condvar::new(),
+        numbers,
     });
     let spawn = |number| {
         let (desk, options, items) = (desk.clone(), options.clone(), items.clone());
@@ -125,7 +140,8 @@ fn work(
     items: &SyncSender<Item>,
 ) -> Counters {
     let _leaving = Leaving { desk, number };
-    let mut pipeline = Pipeline::new(options);
+    let pipeline = Pipeline::new(options);
+    let mut pipeline = if desk.numbers.is_some() { pipeline.numbering() } else { pipeline };
     let send = |pipeline: &mut Pipeline, all| {
         pipeline.take(all).into_iter().all(|batch| items.send(Ok(batch)).is_ok())
     };
@@ -142,7 +158,7 @@ fn work(
                 let all = batch.hashes.iter().copied().zip(&batch.segments);
                 let own = all.filter(|&(hash, _)| shard(hash, workers) == number);
                 pipeline.push_own(&batch.segments, own);
-                desk.give_back(number, batch);
+                desk.give_back(number, batch, pipeline.openings());
                 if !send(&mut pipeline, false) {
                     return Counters::default();
                 }
@@ -182,7 +198,7 @@ impl Source {
 impl Desk {
     fn lock(&self) -> MutexGuard<'_, State> {
         // A worker that panics holds no lock while it does anything that may.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// What this worker does next: it reads if the others have enough and it has not, else it
@@ -202,7 +218,7 @@ impl Desk {
                 return Turn::Read(Box::new(source), batch);
             }
             if waiting > 0 {
-                let batch = state.batches[(next - state.first) as usize].clone();
+                let batch = state.batches[(next - state.first) as usize].0.clone();
                 return Turn::Follow(batch);
             }
             if state.ended {
@@ -216,22 +232,30 @@ impl Desk {
     fn deliver(&self, source: Source, batch: Batch, more: bool) {
         let mut state = self.lock();
         state.source = Some(source);
-        state.batches.push_back(Arc::new(batch));
+        state.batches.push_back((Arc::new(batch), Vec::new()));
         state.ended |= !more;
         self.changed.notify_all();
     }
 
-    /// Takes a batch back that a worker has had; the last one to have it empties it for the reader.
-    fn give_back(&self, number: usize, batch: Arc<Batch>) {
+    /// Takes a batch back that a worker has had, with the openings found in it; the last one to
+    /// have it numbers its connections, and empties it for the reader.
+    fn give_back(&self, number: usize, batch: Arc<Batch>, openings: Option<&mut Vec<Opening>>) {
         drop(batch);
         let mut state = self.lock();
+        if let Some(openings) = openings {
+            let at = (state.next[number] - state.first) as usize;
+            state.batches[at].1.append(openings);
+        }
         state.next[number] += 1;
         let done = state.next.iter().copied().min().unwrap_or(u64::MAX);
         let full = state.batches.len() == BATCHES;
         while state.first < done
-            && let Some(batch) = state.batches.pop_front()
+            && let Some((batch, mut openings)) = state.batches.pop_front()
         {
             state.first += 1;
+            if let (Some(numbers), Some(last)) = (&self.numbers, batch.segments.last()) {
+                lock(numbers).take(&mut openings, last.frame);
+            }
             state.empty.extend(Arc::into_inner(batch));
         }
         if full {

@@ -60,6 +60,18 @@ pub fn transfers(flows: u16, rounds: u32) -> Vec<Packet> {
     packets
 }
 
+/// The SYNs of so many connections, a millisecond apart, each from an address of its own.
+pub fn connections(count: u32) -> Vec<Packet> {
+    let of = |number: u32| {
+        let mut syn = tcp(40_000, 80, number, 0, 0);
+        syn[13] = 0x02;
+        let [_, a, b, c] = number.to_be_bytes();
+        let ts_us = 1_000_000 + u64::from(number) * 1000;
+        Packet { ts_us, bytes: frame([10, a, b, c], [192, 0, 2, 1], &syn) }
+    };
+    (0..count).map(of).collect()
+}
+
 fn tcp(src: u16, dst: u16, seq: u32, ack: u32, payload: usize) -> Vec<u8> {
     let mut bytes = [src.to_be_bytes(), dst.to_be_bytes()].concat();
     bytes.extend(seq.to_be_bytes());

@@ -75,6 +75,17 @@ pub fn all() -> impl Iterator<Item = &'static Item> {
     THEMES.iter().copied().flatten()
 }
 
+/// The item with this number.
+pub fn at(mut number: usize) -> &'static Item {
+    for theme in THEMES {
+        match theme.get(number) {
+            Some(item) => return item,
+            None => number -= theme.len(),
+        }
+    }
+    unreachable!("there are {COUNT} items")
+}
+
 /// What the items say of a stretch.
 pub fn values(case: &Case) -> Values {
     let mut values = [f32::NAN; COUNT];
@@ -113,6 +124,11 @@ mod tests {
     #[test]
     fn no_two_items_share_a_name() {
         assert_eq!(all().map(|item| item.word).collect::<HashSet<_>>().len(), COUNT);
+    }
+
+    #[test]
+    fn items_are_found_by_their_number() {
+        assert!(all().enumerate().all(|(number, item)| at(number).word == item.word));
     }
 
     #[test]

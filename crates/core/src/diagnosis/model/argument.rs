@@ -26,37 +26,96 @@ impl Model {
         for (column, moved) in moves.into_iter().enumerate() {
             weights[column % COUNT] += moved;
         }
-        let mut order: Vec<usize> =
-            (0..COUNT).filter(|&item| !observed.values[item].is_nan()).collect();
-        order.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]));
-        let told = |items: &mut dyn Iterator<Item = &usize>| {
-            let telling = items.take(MOST).filter(|&&item| weights[item].abs() >= LEAST);
-            let told = telling.map(|&item| phrase(item, observed.values[item], weights[item]));
-            told.collect::<Vec<_>>().join("; ")
+        let known = || (0..COUNT).filter(|&item| !observed.values[item].is_nan());
+        let listed = |items: Weightiest| {
+            let mut text = String::with_capacity(items.count * PHRASE_BYTES);
+            for &(item, _) in &items.items[..items.count] {
+                if !text.is_empty() {
+                    text.push_str("; ");
+                }
+                phrase(&mut text, item, observed.values[item], weights[item]);
+            }
+            text
         };
-        let speaks_for = told(&mut order.iter().filter(|&&item| weights[item] > 0.0));
-        let speaks_against = told(&mut order.iter().rev().filter(|&&item| weights[item] < 0.0));
-        Argument { speaks_for, speaks_against }
+        Argument {
+            speaks_for: listed(Weightiest::of(known().map(|item| (item, weights[item])))),
+            speaks_against: {
+                let against = known().rev().map(|item| (item, -weights[item]));
+                listed(Weightiest::of(against))
+            },
+        }
     }
 }
 
-/// An item with its value and weight: `round trips with a queue 82 % (+1.9)`.
-fn phrase(item: usize, value: f32, weight: f32) -> String {
-    let item = items::all().nth(item).expect("one of all");
+/// The few items that weigh most, the weightiest first.
+#[derive(Default)]
+struct Weightiest {
+    items: [(usize, f32); MOST],
+    count: usize,
+}
+
+impl Weightiest {
+    /// Of items with their weights; of equal ones those that come first.
+    fn of(items: impl Iterator<Item = (usize, f32)>) -> Weightiest {
+        let mut most = Weightiest::default();
+        for (item, weight) in items.filter(|&(_, weight)| weight >= LEAST) {
+            let at = most.items[..most.count].partition_point(|&(_, other)| other >= weight);
+            if at < MOST {
+                most.count = (most.count + 1).min(MOST);
+                most.items[at..most.count].rotate_right(1);
+                most.items[at] = (item, weight);
+            }
+        }
+        most
+    }
+}
+
+/// Adds an item with its value and weight: `round trips with a queue 82 % (+1.9)`.
+fn phrase(text: &mut String, item: usize, value: f32, weight: f32) {
+    let item = items::at(item);
     let value = f64::from(value);
-    let said = match item.unit {
-        Unit::Share => words::percent(value),
-        Unit::Times => format!("{value:.2}"),
-        Unit::Count => words::grouped(value.round() as u64),
-        Unit::Seconds => words::seconds(value),
-        Unit::Rate => words::rate(value),
-        Unit::Bytes => words::bytes(value),
-        Unit::Flag => if value > 0.5 { "yes" } else { "no" }.to_owned(),
-    };
-    format!("{} {said} ({weight:+.1})", item.plain)
+    text.push_str(item.plain);
+    text.push(' ');
+    match item.unit {
+        Unit::Share => text.push_str(&words::percent(value)),
+        Unit::Times => text.push_str(&words::decimal(value, 2)),
+        Unit::Count => text.push_str(&words::grouped(value.round() as u64)),
+        Unit::Seconds => text.push_str(&words::seconds(value)),
+        Unit::Rate => text.push_str(&words::rate(value)),
+        Unit::Bytes => text.push_str(&words::bytes(value)),
+        Unit::Flag => text.push_str(if value > 0.5 { "yes" } else { "no" }),
+    }
+    text.push_str(if weight < 0.0 { " (" } else { " (+" });
+    text.push_str(&words::decimal(f64::from(weight), 1));
+    text.push(')');
 }
 
 /// Items named on each side.
 const MOST: usize = 4;
 /// Log-odds below which an item is not worth a word.
 const LEAST: f32 = 0.15;
+/// What a phrase takes, about.
+const PHRASE_BYTES: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(weights: &[f32]) -> Vec<usize> {
+        let most = Weightiest::of(weights.iter().copied().enumerate());
+        most.items[..most.count].iter().map(|&(item, _)| item).collect()
+    }
+
+    #[test]
+    fn the_weightiest_come_first_and_of_equals_the_first() {
+        assert_eq!(order(&[0.2, 3.0, 0.1, 0.2, 5.0, -9.0, 0.2]), [4, 1, 0, 3]);
+        assert_eq!(order(&[0.1, -1.0, 0.4]), [2]);
+    }
+
+    #[test]
+    fn a_phrase_ends_with_its_value_and_weight() {
+        let mut text = String::new();
+        phrase(&mut text, 0, 0.824, 1.94);
+        assert!(text.ends_with(" 82 % (+1.9)"), "{text}");
+    }
+}

@@ -1,166 +1,175 @@
 //! Trees whose nodes ask for one column each, and whose leaves hold log-odds of all answers.
+//!
+//! A walk takes the same number of steps in every tree: nothing is left to be predicted, and
+//! processors walk several trees at once. A step is seven instructions. Numbers of nodes have two
+//! bytes, and there is room for all such numbers, so that none of them needs a check.
 
 use super::table::Table;
 use super::{ANSWERS, ByAnswer};
 use crate::diagnosis::items::COUNT;
 use crate::diagnosis::memory::Observed;
 
-/// All trees, node after node.
-///
-/// A leaf is its own child, so that a walk takes the same number of steps in every tree: nothing is
-/// left to be predicted, and processors walk several trees at once.
+/// All trees, each complete: below the node with number `n` of a tree stand `2 n`, and `2 n + 1`
+/// for what is below the threshold. A leaf higher up stands for all that would be under it.
 pub struct Forest {
-    nodes: Vec<Node>,
-    /// For each node the mean log-odds of what passed it in the fit; in a leaf, what it adds.
-    means: Vec<ByAnswer>,
-    roots: Vec<u32>,
-    depth: u32,
+    nodes: Box<[Node; ROOM]>,
+    /// By tree.
+    leaves: Vec<[[i16; ANSWERS]; LEAVES]>,
+    /// What a step of a leaf is worth in log-odds.
+    scale: f32,
+    /// By answer, what each node changed in the mean log-odds of what passed the node above it in
+    /// the fit.
+    steps: Vec<Box<[f32; ROOM]>>,
 }
 
-/// A question: is the column below the threshold?
-#[derive(Clone, Copy)]
+/// A question, and where it leads to if the column is not below the threshold: the next node is for
+/// what is.
+#[derive(Clone, Copy, Default)]
 struct Node {
-    threshold: f32,
+    threshold: u32,
     column: u16,
-    /// Where it goes if not, and if so.
-    children: [u32; 2],
+    above: u16,
 }
 
-/// The column of a node that asks nothing.
-const LEAF: u16 = u16::MAX;
+/// The most questions that a tree asks on its way.
+const DEPTH: usize = 6;
+const LEAVES: usize = 1 << DEPTH;
+/// Nodes of a tree, with the leaves.
+const NODES: usize = 2 * LEAVES;
+/// Nodes that have a number.
+const ROOM: usize = 1 << 16;
 /// Columns: the items, and what they said before.
 const COLUMNS: usize = 2 * COUNT;
+/// The column of a node that asks nothing.
+const LEAF: u16 = u16::MAX;
+/// A power of two, so that a column needs no check.
+const KEYS: usize = (2 * COLUMNS).next_power_of_two();
 
-/// The columns of a stretch, with what is unknown below all thresholds, then above them.
-type Answers = [f32; 2 * COLUMNS];
-
-fn answers(observed: &Observed) -> Answers {
-    let mut answers = [0.0; 2 * COLUMNS];
-    for column in 0..COLUMNS {
-        let value = observed.column(column);
-        answers[column] = if value.is_nan() { f32::NEG_INFINITY } else { value };
-        answers[COLUMNS + column] = if value.is_nan() { f32::INFINITY } else { value };
-    }
-    answers
-}
+/// The columns of a stretch as integers of the same order, with what is unknown below all
+/// thresholds, then with it above them.
+type Keys = [u32; KEYS];
 
 impl Forest {
     /// The log-odds of each answer.
     pub fn log_odds(&self, observed: &Observed) -> ByAnswer {
-        let answers = answers(observed);
-        let mut sums = [0.0; ANSWERS];
-        for &root in &self.roots {
-            let leaf = (0..self.depth).fold(root as usize, |at, _| self.next(at, &answers));
-            for (sum, mean) in sums.iter_mut().zip(&self.means[leaf]) {
-                *sum += mean;
+        let keys = keys(observed);
+        let mut sums = [0i32; ANSWERS];
+        for (tree, leaves) in self.leaves.iter().enumerate() {
+            let at = (0..DEPTH).fold(root(tree), |at, _| self.next(at, &keys));
+            for (sum, &worth) in sums.iter_mut().zip(&leaves[usize::from(at) % LEAVES]) {
+                *sum += i32::from(worth);
             }
         }
-        sums
+        sums.map(|sum| sum as f32 * self.scale)
     }
 
     /// How much each column moved the log-odds of an answer against those of its rival: what the
     /// steps down the trees changed in them, by the column that was asked (Saabas 2014). All of it
     /// adds up to the difference at the leaves less that at the roots.
     pub fn moves(&self, observed: &Observed, answer: usize, rival: usize) -> [f32; COLUMNS] {
-        let answers = answers(observed);
-        let side = |at: usize| self.means[at][answer] - self.means[at][rival];
-        let mut moves = [0.0; COLUMNS];
-        for &root in &self.roots {
-            let (mut at, mut before) = (root as usize, side(root as usize));
-            for _ in 0..self.depth {
-                let next = self.next(at, &answers);
-                if next == at {
-                    break;
-                }
-                let after = side(next);
-                moves[usize::from(self.nodes[at].column) % COLUMNS] += after - before;
-                (at, before) = (next, after);
+        let keys = keys(observed);
+        let (mine, other) = (&self.steps[answer], &self.steps[rival]);
+        let mut moves = [0.0; KEYS];
+        for tree in 0..self.leaves.len() {
+            let mut at = root(tree);
+            for _ in 0..DEPTH {
+                let column = usize::from(self.nodes[usize::from(at)].column) % KEYS;
+                at = self.next(at, &keys);
+                moves[column] += mine[usize::from(at)] - other[usize::from(at)];
             }
         }
-        moves
+        std::array::from_fn(|column| moves[column] + moves[COLUMNS + column])
     }
 
+    /// Where a question leads to.
     #[inline(always)]
-    fn next(&self, at: usize, answers: &Answers) -> usize {
-        let node = &self.nodes[at];
-        let below = answers[usize::from(node.column)] < node.threshold;
-        node.children[usize::from(below)] as usize
+    fn next(&self, at: u16, keys: &Keys) -> u16 {
+        let node = &self.nodes[usize::from(at)];
+        let key = keys[usize::from(node.column) % KEYS];
+        node.above.wrapping_add(u16::from(key < node.threshold))
     }
 
     /// Reads trees: nodes from the root on, left before right.
     pub fn read(table: &mut Table) -> Forest {
         let scale = table.f32();
-        let mut forest =
-            Forest { nodes: Vec::new(), means: Vec::new(), roots: Vec::new(), depth: 0 };
-        forest.roots = table.many(|table| forest.grow(table, scale, 0));
+        let mut forest = Forest {
+            nodes: room(),
+            leaves: Vec::new(),
+            scale,
+            steps: (0..ANSWERS).map(|_| room()).collect(),
+        };
+        table.many(|table| {
+            let tree = forest.leaves.len();
+            assert!(tree < ROOM / NODES, "too many trees: see ROUNDS of tools/fit");
+            let first = root(tree) - 1;
+            forest.leaves.push([[0; ANSWERS]; LEAVES]);
+            // Where nothing is asked, both ways lead to the same leaf.
+            for node in 1..LEAVES as u16 {
+                forest.nodes[usize::from(first + node)].above = first + 2 * node;
+            }
+            forest.grow(table, first, 1);
+        });
         forest
     }
 
-    fn grow(&mut self, table: &mut Table, scale: f32, depth: u32) -> u32 {
-        let at = self.nodes.len();
+    /// Reads a node of the tree that begins at `tree`, and all below it; its mean log-odds in the
+    /// fit.
+    fn grow(&mut self, table: &mut Table, tree: u16, node: u16) -> ByAnswer {
         let column = table.u16();
-        self.nodes.push(Node { threshold: 0.0, column: 0, children: [at as u32; 2] });
-        self.means.push([0.0; ANSWERS]);
-        self.depth = self.depth.max(depth);
         if column == LEAF {
-            self.means[at] = std::array::from_fn(|_| f32::from(table.i16()) * scale);
-            return at as u32;
+            let leaf = std::array::from_fn(|_| table.i16());
+            let (height, node) = (DEPTH as u32 - node.ilog2(), usize::from(node));
+            let leaves = self.leaves.last_mut().expect("of this tree");
+            leaves[(node << height) - LEAVES..((node + 1) << height) - LEAVES].fill(leaf);
+            return leaf.map(|worth| f32::from(worth) * self.scale);
         }
+        assert!(usize::from(node) < LEAVES, "a tree too deep: see max_depth of tools/fit");
         let unknown_is_below = table.u8() > 0;
-        let threshold = table.f32();
-        let share_left = f32::from(table.u8()) / 255.0;
-        let left = self.grow(table, scale, depth + 1);
-        let right = self.grow(table, scale, depth + 1);
-        let column = if unknown_is_below { column } else { column + COLUMNS as u16 };
-        self.nodes[at] = Node { threshold, column, children: [right, left] };
-        self.means[at] = std::array::from_fn(|answer| {
-            let (a, b) = (self.means[left as usize][answer], self.means[right as usize][answer]);
-            share_left * a + (1.0 - share_left) * b
-        });
-        at as u32
+        let asked = &mut self.nodes[usize::from(tree + node)];
+        asked.column = if unknown_is_below { column } else { column + COLUMNS as u16 };
+        asked.threshold = key(table.f32());
+        let share = f32::from(table.u8()) / 255.0;
+        let below = self.grow(table, tree, 2 * node + 1);
+        let above = self.grow(table, tree, 2 * node);
+        let under = usize::from(tree + 2 * node);
+        let mut mean = [0.0; ANSWERS];
+        for (answer, steps) in self.steps.iter_mut().enumerate() {
+            mean[answer] = share * below[answer] + (1.0 - share) * above[answer];
+            steps[under + 1] = below[answer] - mean[answer];
+            steps[under] = above[answer] - mean[answer];
+        }
+        mean
     }
+}
+
+/// Room for all numbers, made on the heap.
+fn room<T: Clone + Default>() -> Box<[T; ROOM]> {
+    let room = vec![T::default(); ROOM].into_boxed_slice().try_into();
+    room.unwrap_or_else(|_| unreachable!("as long as it was made"))
+}
+
+/// The number of the first node of a tree.
+fn root(tree: usize) -> u16 {
+    (tree * NODES + 1) as u16
+}
+
+fn keys(observed: &Observed) -> Keys {
+    let mut keys = [0; KEYS];
+    let (low, high) = keys.split_at_mut(COLUMNS);
+    let values = observed.values.iter().chain(&observed.before);
+    for ((low, high), value) in low.iter_mut().zip(high).zip(values) {
+        let (known, key) = (!value.is_nan(), key(*value));
+        (*low, *high) = (if known { key } else { 0 }, if known { key } else { u32::MAX });
+    }
+    keys
+}
+
+/// An integer in the order of numbers: the larger, the less below zero; zeros are the same.
+#[inline(always)]
+fn key(value: f32) -> u32 {
+    let bits = (value + 0.0).to_bits();
+    bits ^ ((bits as i32 >> 31) as u32 | 1 << 31)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// One question on column 0: below 0.5 or unknown, the first answer; else the second.
-    fn one_question() -> Forest {
-        let mut bytes = 1.0f32.to_le_bytes().to_vec();
-        bytes.extend(1u16.to_le_bytes());
-        bytes.extend(0u16.to_le_bytes());
-        bytes.push(1);
-        bytes.extend(0.5f32.to_le_bytes());
-        bytes.push(255);
-        for answer in 0..2 {
-            bytes.extend(LEAF.to_le_bytes());
-            (0..ANSWERS).for_each(|at| bytes.extend(i16::from(at == answer).to_le_bytes()));
-        }
-        Forest::read(&mut Table::new(&bytes))
-    }
-
-    fn seen(value: f32) -> Observed {
-        let mut observed = Observed { values: [f32::NAN; COUNT], before: [f32::NAN; COUNT] };
-        observed.values[0] = value;
-        observed
-    }
-
-    #[test]
-    fn a_question_splits_and_what_is_unknown_has_its_side() {
-        let forest = one_question();
-        assert_eq!(forest.log_odds(&seen(0.4))[..2], [1.0, 0.0]);
-        assert_eq!(forest.log_odds(&seen(0.5))[..2], [0.0, 1.0]);
-        assert_eq!(forest.log_odds(&seen(f32::NAN))[..2], [1.0, 0.0]);
-    }
-
-    #[test]
-    fn moves_add_up_to_the_log_odds() {
-        let forest = one_question();
-        let moves = forest.moves(&seen(0.7), 1, 0);
-        let root = forest.means[0][1] - forest.means[0][0];
-        let leaf = forest.log_odds(&seen(0.7));
-        assert_eq!(root + moves[0], leaf[1] - leaf[0]);
-        assert!(moves[1..].iter().all(|&moved| moved == 0.0));
-    }
-}
+mod tests;

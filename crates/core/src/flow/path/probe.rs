@@ -6,6 +6,7 @@ use super::delivery::Delivery;
 use super::queue::QueueSense;
 use crate::flow::observer::{Ack, Data, Observer};
 use crate::flow::totals::Totals;
+use crate::reason::{CapacityMethod, CapacityUnknown};
 use crate::units::BitRate;
 
 /// Samples of the capacity, and the rate that was reached.
@@ -66,7 +67,7 @@ impl CapacityProbe {
         if let Some(spread) = spread.filter(|&spread| spread >= least) {
             return Capacity {
                 bps: Some(spread),
-                method: "pairs spread by the link",
+                method: Ok(CapacityMethod::PairDispersion),
                 upper_bps: None,
                 ..capacity
             };
@@ -74,21 +75,25 @@ impl CapacityProbe {
         match (capacity.bps, delivered) {
             (Some(bps), Some(delivered)) if !queues && bps < OWN_PACE * delivered => Capacity {
                 bps: None,
-                method: Capacity::PACE,
+                method: Err(CapacityUnknown::SenderPace),
                 lower_bps: Some(bps),
                 upper_bps: None,
                 ..capacity
             },
             (Some(bps), _) if goodput.is_some_and(|goodput| BELOW * bps < goodput) => Capacity {
                 bps: None,
-                method: "refused: below what was delivered",
+                method: Err(CapacityUnknown::BelowDelivered),
                 lower_bps: goodput,
                 upper_bps: None,
                 ..capacity
             },
             (Some(bps), _) if comb || capacity.support.is_thin() => Capacity {
                 bps: None,
-                method: if comb { Capacity::COMB } else { "refused: hardly any gaps agree" },
+                // Others' packets lie in between: the link carries more.
+                method: Err(match comb {
+                    true => CapacityUnknown::SeveralRates,
+                    false => CapacityUnknown::FewAgree,
+                }),
                 lower_bps: Some(bps).filter(|_| comb).or(capacity.lower_bps.and(delivered)),
                 upper_bps: None,
                 ..capacity

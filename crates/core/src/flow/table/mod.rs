@@ -11,6 +11,7 @@ mod evict;
 mod log;
 
 use crate::flow::entry::Entry;
+use crate::stream::is_syn;
 use crate::units::{Nanos, Seq};
 use crate::wire::hash::HashKey;
 use crate::wire::{FlowKey, Segment, flags};
@@ -80,6 +81,9 @@ pub trait Analyse {
         entry: &Entry,
         sack: &[(Seq, Seq)],
     );
+    /// A segment is filed that may open a connection; `used` says whether its sender may have sent
+    /// on these addresses and ports before.
+    fn opening(&mut self, segment: &Segment, used: bool);
     /// The flow has ended.
     fn end(&mut self, flow: Box<Self::Flow>);
     /// The flow has closed: few segments, if any, will follow.
@@ -191,6 +195,10 @@ impl<F> Table<F> {
             }
         }
         slot.last = ts;
+        let is_new = slot.flow.is_none() && slot.log.is_empty();
+        if is_new || is_syn(segment) {
+            analyse.opening(segment, is_new || slot.state.is_established());
+        }
         slot.state.see(segment);
         if segment.sack_count == 0 {
             self.pool.push(&mut slot.log, segment, ts);

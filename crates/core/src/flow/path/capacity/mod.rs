@@ -8,8 +8,9 @@ mod modes;
 mod pprate;
 mod spread;
 
-pub use pprate::{Estimate, Refusal, Support, pprate};
+pub use pprate::{Estimate, Support, pprate};
 
+use crate::reason::{CapacityMethod, CapacityUnknown};
 use crate::units::Nanos;
 use spread::Spread;
 
@@ -32,12 +33,12 @@ pub enum Stream {
 }
 
 /// What is known of the capacity of a half.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Capacity {
     /// The estimate in bit/s of IP packets; `None` when it was refused.
     pub bps: Option<f64>,
     /// How it was found, or why it was refused.
-    pub method: &'static str,
+    pub method: Result<CapacityMethod, CapacityUnknown>,
     /// Lower bound.
     pub lower_bps: Option<f64>,
     /// Upper bound.
@@ -47,11 +48,11 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// The rate was refused since it is that of whoever paces the packets.
-    pub const PACE: &'static str = "refused: the pace of the packets, and no queue at it";
-
-    /// The rate was refused since others' packets lie in between, so that the link carries more.
-    pub const COMB: &'static str = "refused: one of several rates, and many gaps are shorter";
+    /// No estimate, for this reason.
+    fn unknown(reason: CapacityUnknown) -> Capacity {
+        let (bps, support) = (None, Support::default());
+        Capacity { bps, method: Err(reason), lower_bps: None, upper_bps: None, support }
+    }
 
     /// Whether the gaps between packets differ by whole packets of others: the link is not the
     /// half's alone.
@@ -62,7 +63,7 @@ impl Capacity {
     /// Whether the packets come evenly, at the rate at which they are delivered, and no queue shows
     /// that a link makes them.
     pub fn is_pace(&self) -> bool {
-        self.method == Capacity::PACE
+        self.method == Err(CapacityUnknown::SenderPace)
     }
 }
 
@@ -77,7 +78,7 @@ pub struct Collector {
     unresolved: u64,
     /// Whether any timestamp was finer than a microsecond.
     nanoseconds: bool,
-    estimates: Vec<Result<Estimate, Refusal>>,
+    estimates: Vec<Result<Estimate, CapacityUnknown>>,
     taken: u64,
     next_estimate: u64,
     /// When the last acknowledgement came and what it acknowledges was sent.
@@ -185,27 +186,28 @@ impl Collector {
     pub fn known(&self, delivered_bps: Option<f64>) -> Capacity {
         let resolvable =
             (!self.nanoseconds).then(|| 1500.0 * 8.0 * 1e9 / (RESOLVABLE * 1000) as f64);
-        let refused = |method| Capacity { method, lower_bps: delivered_bps, ..Capacity::default() };
+        let refused = |reason| Capacity { lower_bps: delivered_bps, ..Capacity::unknown(reason) };
         if self.candidates > 0 && self.unresolved * 2 > self.candidates {
-            return Capacity { lower_bps: resolvable, ..refused("refused: timestamp resolution") };
+            let coarse = CapacityUnknown::TimestampResolution;
+            return Capacity { lower_bps: resolvable, ..Capacity::unknown(coarse) };
         }
         let mut found: Vec<&Estimate> = self.estimates.iter().flatten().collect();
         let Some(&last) = found.last() else {
             return match self.estimates.last() {
-                Some(Err(refusal)) => refused(refusal.name()),
-                _ => refused("refused: fewer than 300 samples"),
+                Some(&Err(reason)) => refused(reason),
+                _ => refused(CapacityUnknown::TooFewSamples),
             };
         };
         found.sort_by(|a, b| a.bps.total_cmp(&b.bps));
         let Estimate { bps: median, support, .. } = *found[found.len() / 2];
         Capacity {
             bps: Some(median),
-            method: match (self.stream, last.phase) {
-                (Some(Stream::Acks), 1) => "pprate acks, one mode",
-                (Some(Stream::Acks), _) => "pprate acks, several modes",
-                (_, 1) => "pprate data, one mode",
-                _ => "pprate data, several modes",
-            },
+            method: Ok(match (self.stream, last.phase) {
+                (Some(Stream::Acks), 1) => CapacityMethod::PprateAcks,
+                (Some(Stream::Acks), _) => CapacityMethod::PprateAcksModes,
+                (_, 1) => CapacityMethod::PprateData,
+                _ => CapacityMethod::PprateDataModes,
+            }),
             lower_bps: [last.lower_bps, delivered_bps]
                 .into_iter()
                 .flatten()

@@ -2,6 +2,7 @@
 
 use super::Sample;
 use super::modes::{Mode, modes};
+use crate::reason::CapacityUnknown;
 
 /// A capacity estimate.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,26 +45,6 @@ impl Support {
     }
 }
 
-/// Why there is no estimate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// Fewer usable samples than an estimate needs.
-    FewSamples,
-    /// All samples are alike to within the noise of a clock: nothing was queued behind a narrow
-    /// link that would make the spacing.
-    NoSpread,
-}
-
-impl Refusal {
-    /// The reason in the tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Refusal::FewSamples => "refused: too few samples after cleaning",
-            Refusal::NoSpread => "refused: no mode in the packet gaps",
-        }
-    }
-}
-
 /// Estimates the capacity from packet gaps, in three phases (algorithms 10). First come the modes
 /// of the rates of pairs. With several of them, the asymptotic dispersion rate (ADR) from trains of
 /// 3 to 39 packets. Then the strongest pair mode at or above that.
@@ -71,13 +52,13 @@ impl Refusal {
 /// Pairs that a card hands over together look a hundred times as fast as the link and widen the
 /// bins with them. A mode of less than [`MIN_BINS`] bins says nothing of its rate then, and is
 /// looked at again by itself, with bins of its own.
-pub fn pprate(samples: &[Sample]) -> Result<Estimate, Refusal> {
+pub fn pprate(samples: &[Sample]) -> Result<Estimate, CapacityUnknown> {
     let mut rates: Vec<f64> =
         samples.iter().map(|s| f64::from(s.bits) * 1e9 / f64::from(s.gap_ns)).collect();
     loop {
-        let cleaned = clean(&mut rates).ok_or(Refusal::FewSamples)?;
+        let cleaned = clean(&mut rates).ok_or(CapacityUnknown::TooFewClean)?;
         if cleaned.rates.len() < MIN_CLEANED {
-            return Err(Refusal::FewSamples);
+            return Err(CapacityUnknown::TooFewClean);
         }
         let (found, mode) = decide(samples, &cleaned)?;
         if mode.centre >= MIN_BINS * cleaned.width {
@@ -86,15 +67,15 @@ pub fn pprate(samples: &[Sample]) -> Result<Estimate, Refusal> {
         let taken = cleaned.rates.len();
         rates.retain(|&rate| mode.low <= rate && rate <= mode.high);
         if rates.len() == taken {
-            return Err(Refusal::NoSpread);
+            return Err(CapacityUnknown::NoMode);
         }
     }
 }
 
-fn decide(samples: &[Sample], cleaned: &Cleaned<'_>) -> Result<(Estimate, Mode), Refusal> {
+fn decide(samples: &[Sample], cleaned: &Cleaned<'_>) -> Result<(Estimate, Mode), CapacityUnknown> {
     let pairs = modes(cleaned.rates, cleaned.width);
     let (mode, lower_bps, phase) = match pairs.as_slice() {
-        [] => return Err(Refusal::NoSpread),
+        [] => return Err(CapacityUnknown::NoMode),
         [only] => (*only, None, 1),
         several => {
             let adr = dispersion_rate(samples, cleaned.width);
@@ -280,7 +261,7 @@ mod tests {
     #[test]
     fn few_samples_are_refused() {
         let few = samples(|_| 120.0)[..100].to_vec();
-        assert_eq!(pprate(&few), Err(Refusal::FewSamples));
-        assert_eq!(pprate(&[]), Err(Refusal::FewSamples));
+        assert_eq!(pprate(&few), Err(CapacityUnknown::TooFewClean));
+        assert_eq!(pprate(&[]), Err(CapacityUnknown::TooFewClean));
     }
 }

@@ -1,0 +1,293 @@
+//! Numbers of connections, as Wireshark's `tcp.stream` has them.
+//!
+//! Connections are counted in the order of their first segments. What continues on the same
+//! addresses and ports without a new SYN is the same connection, however long the pause was. The
+//! same addresses and ports in another tunnel are the same connection too.
+//!
+//! Pipelines give the segments that may open a connection ([`Opening`]). [`Streams`] takes them in
+//! the order of capture.
+
+use crate::units::Seq;
+use crate::wire::hash::HashKey;
+use crate::wire::{FlowKey, Segment, flags};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// A segment that may open a connection: a SYN, or one of a flow that the table does not hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Opening {
+    frame: u64,
+    /// Hash of addresses and ports, the same in every tunnel.
+    ports: u64,
+    /// What the segment says of the initial sequence numbers of both sides, its sender first.
+    initial: [Option<Seq>; 2],
+    side: usize,
+    is_syn: bool,
+    /// The side that sends it may have sent before.
+    used: bool,
+}
+
+impl Opening {
+    /// Of a segment; `used` says whether its sender may have sent on this connection before.
+    pub(crate) fn of(segment: &Segment, hash_key: HashKey, used: bool) -> Opening {
+        let ports = hash_key.hash(&FlowKey { tunnel: 0, ..segment.key });
+        let syn = segment.flags & flags::SYN != 0;
+        let ack = segment.flags & flags::ACK != 0;
+        let own = if syn { segment.seq } else { segment.seq + u32::MAX };
+        let other = ack.then(|| segment.ack + u32::MAX);
+        let is_syn = is_syn(segment);
+        let side = usize::from(!segment.forward);
+        Opening { frame: segment.frame, ports, initial: [Some(own), other], side, is_syn, used }
+    }
+}
+
+/// Whether a segment is the first of an opening handshake.
+#[inline]
+pub(crate) fn is_syn(segment: &Segment) -> bool {
+    segment.flags & (flags::SYN | flags::ACK | flags::RST) == flags::SYN
+}
+
+/// The numbers of the connections of a run.
+#[derive(Debug, Default)]
+pub struct Streams {
+    count: u32,
+    /// The last frame of which all openings were taken.
+    known_to: u64,
+    first_frames: Frames,
+    /// Numbers of the flows that continue an earlier connection, by their first frames.
+    continued: HashMap<u64, u32>,
+    /// Connections by addresses and ports: the newer ones, and those before them.
+    recent: Known,
+    older: Known,
+    forgotten: u64,
+}
+
+/// What is remembered of a connection: its number, and the initial sequence numbers.
+#[derive(Clone, Copy, Debug)]
+struct Connection {
+    number: u32,
+    initial: [Option<Seq>; 2],
+}
+
+type Known = HashMap<u64, Connection, BuildHasherDefault<AsItIs>>;
+
+impl Streams {
+    /// Takes the openings of all frames up to `frame`, in any order.
+    pub fn take(&mut self, openings: &mut Vec<Opening>, frame: u64) {
+        openings.sort_unstable_by_key(|opening| opening.frame);
+        openings.drain(..).for_each(|opening| self.number(&opening));
+        self.known_to = self.known_to.max(frame);
+    }
+
+    /// The last frame of which all openings were taken: numbers are known of flows up to it.
+    pub fn known_to(&self) -> u64 {
+        self.known_to
+    }
+
+    /// The number of the connection of a flow that begins with this frame; `None` where it is not
+    /// remembered.
+    pub fn of(&self, first_frame: u64) -> Option<u32> {
+        self.first_frames.rank(first_frame).or_else(|| self.continued.get(&first_frame).copied())
+    }
+
+    /// Connections that are not remembered: what continues one of them counts as another.
+    pub fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+
+    fn number(&mut self, opening: &Opening) {
+        let known = self.recent.get(&opening.ports).or_else(|| self.older.get(&opening.ports));
+        let [own, other] = opening.initial;
+        if let Some(known) = known
+            && !(opening.is_syn && opening.is_other_than(known))
+        {
+            if self.continued.len() < REMEMBERED {
+                self.continued.insert(opening.frame, known.number);
+            }
+            return;
+        }
+        let initial = if opening.side == 0 { [own, other] } else { [other, own] };
+        self.recent.insert(opening.ports, Connection { number: self.count, initial });
+        self.first_frames.push(opening.frame);
+        self.count += 1;
+        if self.recent.len() >= REMEMBERED {
+            let older = std::mem::replace(&mut self.older, std::mem::take(&mut self.recent));
+            self.forgotten += older.len() as u64;
+        }
+    }
+}
+
+impl Opening {
+    fn is_other_than(&self, known: &Connection) -> bool {
+        match known.initial[self.side] {
+            Some(initial) => self.initial[0] != Some(initial),
+            None => self.used,
+        }
+    }
+}
+
+/// The frames that opened connections, in order: two bytes each, and never more than a bit for
+/// each frame of the run.
+#[derive(Debug, Default)]
+struct Frames {
+    /// One for every [`CHUNK`] frames: how many came before it, and those in it.
+    chunks: Vec<(u32, Members)>,
+    count: u32,
+}
+
+#[derive(Debug)]
+enum Members {
+    Few(Vec<u16>),
+    Many(Box<[u64; CHUNK / 64]>),
+}
+
+impl Frames {
+    /// Adds a frame behind all that are there.
+    fn push(&mut self, frame: u64) {
+        let (chunk, at) = place(frame);
+        while self.chunks.len() <= chunk {
+            self.chunks.push((self.count, Members::Few(Vec::new())));
+        }
+        self.chunks[chunk].1.push(at);
+        self.count += 1;
+    }
+
+    /// How many frames come before this one; `None` for one that is not there.
+    fn rank(&self, frame: u64) -> Option<u32> {
+        let (chunk, at) = place(frame);
+        let (before, members) = self.chunks.get(chunk)?;
+        Some(before + members.rank(at)?)
+    }
+}
+
+/// The chunk of a frame, and its place in there.
+fn place(frame: u64) -> (usize, u16) {
+    ((frame / CHUNK as u64) as usize, (frame % CHUNK as u64) as u16)
+}
+
+impl Members {
+    fn push(&mut self, at: u16) {
+        if let Members::Few(few) = self {
+            if few.len() < FEW {
+                return few.push(at);
+            }
+            let mut bits = Box::new([0; CHUNK / 64]);
+            few.iter().for_each(|&at| bits[usize::from(at) / 64] |= 1 << (at % 64));
+            *self = Members::Many(bits);
+        }
+        if let Members::Many(bits) = self {
+            bits[usize::from(at) / 64] |= 1 << (at % 64);
+        }
+    }
+
+    fn rank(&self, at: u16) -> Option<u32> {
+        match self {
+            Members::Few(few) => few.binary_search(&at).ok().map(|rank| rank as u32),
+            Members::Many(bits) => {
+                let (word, bit) = (usize::from(at) / 64, 1 << (at % 64));
+                let below = bits[..word].iter().map(|word| word.count_ones()).sum::<u32>();
+                let is_there = bits[word] & bit != 0;
+                is_there.then(|| below + (bits[word] & (bit - 1)).count_ones())
+            }
+        }
+    }
+}
+
+/// The hasher of what is a keyed hash already.
+#[derive(Debug, Default)]
+struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("keys are u64");
+    }
+}
+
+/// Connections that are remembered at least: some 100 MB, twice as much at the most.
+const REMEMBERED: usize = 1 << 21;
+/// Frames of a chunk.
+const CHUNK: usize = 1 << 16;
+/// Members of a chunk up to which a list is smaller than a bit for each frame.
+const FEW: usize = CHUNK / 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Endpoint;
+    use proptest::prelude::*;
+
+    /// A segment of the connection on this port, with these flags and sequence numbers.
+    fn opening(frame: u64, port: u16, bits: u16, seq: u32, ack: u32, forward: bool) -> Opening {
+        let end = |port| Endpoint { addr: [2; 16], port };
+        let (key, _) = FlowKey::of(end(port), end(60_000), 0);
+        let (seq, ack) = (Seq(seq), Seq(ack));
+        let segment = Segment { frame, key, flags: bits, seq, ack, forward, ..Segment::default() };
+        Opening::of(&segment, HashKey::default(), true)
+    }
+
+    fn numbers(openings: &[Opening]) -> Vec<Option<u32>> {
+        let mut streams = Streams::default();
+        let last = openings.len() as u64;
+        streams.take(&mut openings.to_vec(), last);
+        (1..=last).map(|frame| streams.of(frame)).collect()
+    }
+
+    #[test]
+    fn connections_are_counted_in_the_order_of_their_first_frames() {
+        let (syn, ack) = (flags::SYN, flags::ACK);
+        let openings = [
+            opening(2, 80, syn, 7, 0, true),
+            opening(1, 22, ack, 500, 900, true),
+            // The same SYN again, and the next connection on these ports.
+            opening(3, 80, syn, 7, 0, true),
+            opening(4, 80, syn, 8, 0, true),
+            // After a pause without a SYN; and a SYN that its data overtook.
+            opening(5, 22, ack, 650, 900, false),
+            opening(6, 22, syn, 499, 0, true),
+            opening(7, 22, syn, 700, 0, true),
+            // The other side opens, which had sent before.
+            opening(8, 80, syn, 3, 0, false),
+        ];
+        let expected = [0, 1, 1, 2, 0, 0, 3, 4].map(Some);
+        assert_eq!(numbers(&openings), expected);
+        assert_eq!(Streams::default().of(1), None);
+    }
+
+    #[test]
+    fn both_sides_may_open_one_connection_at_once() {
+        let first = opening(1, 80, flags::SYN, 7, 0, true);
+        let second = Opening { used: false, ..opening(2, 80, flags::SYN, 3, 0, false) };
+        assert_eq!(numbers(&[first, second]), [Some(0), Some(0)]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_rank_of_a_frame_is_how_many_come_before(
+            frames in prop::collection::btree_set(0u64..3 * CHUNK as u64, 1..9000),
+        ) {
+            let mut found = Frames::default();
+            frames.iter().for_each(|&frame| found.push(frame));
+            for (rank, &frame) in frames.iter().enumerate() {
+                prop_assert_eq!(found.rank(frame), Some(rank as u32));
+            }
+            let absent = (0..3 * CHUNK as u64).find(|frame| !frames.contains(frame)).expect("one");
+            prop_assert_eq!(found.rank(absent), None);
+        }
+    }
+
+    #[test]
+    fn a_full_chunk_takes_a_bit_for_each_frame() {
+        let mut found = Frames::default();
+        (0..CHUNK as u64 + 3).for_each(|frame| found.push(frame));
+        assert!(matches!(found.chunks[0].1, Members::Many(_)));
+        assert_eq!(found.rank(CHUNK as u64 + 2), Some(CHUNK as u32 + 2));
+    }
+}

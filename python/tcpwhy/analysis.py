@@ -246,6 +246,11 @@ class Result:
             raise UsageError("a graph is of one capture: tcpwhy.graph.draw(PATH) draws it")
         return draw(self._inputs[0], flow=flow, **options)
 
+    def __repr__(self) -> str:
+        """Say what was analysed, and into which tables."""
+        inputs = ", ".join(map(str, self._inputs)) or "a stream"
+        return f"<tcpwhy.Result of {inputs}: {', '.join(self.tables)}>"
+
     def _repr_html_(self) -> str | None:
         """Show a notebook the flows, charts of them, and the graph of the biggest one."""
         if not self._inputs or (self._iterated and self._batches is None):

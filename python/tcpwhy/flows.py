@@ -13,8 +13,8 @@ NUMBERS = 2**32
 
 _END = r"(\d+\.\d+\.\d+\.\d+|\[[0-9a-fA-F:.]+\]):(\d+)"
 _PAIR = rf"{_END}(?:\s*[-→↔]\s*{_END})?"
-_SAME_FLOWS = ("idle_timeout", "half_open_timeout", "closed_timeout")
-"""Options that decide where connections begin and end."""
+_SAME_FLOWS = ("idle_timeout", "half_open_timeout", "closed_timeout", "filter")
+"""Options that decide which connections there are, and where they begin and end."""
 
 
 def check_flow(flow: int | str) -> None:
@@ -57,17 +57,17 @@ def numbered(
     paused for longer than --idle-timeout.
 
     Raises:
-        UsageError: where connections have no numbers: in a pipe, and in a capture of too many.
+        UsageError: for a pipe, which cannot be read again.
 
     """
     import duckdb
 
     if any(str(path) == "-" for path in inputs):
-        raise UsageError(f"a pipe is read once, its connections have no number {number}")
+        raise UsageError(f"a pipe is read once: choose by HOST:PORT, not by the number {number}")
     kept = {name: value for name, value in options.items() if name in _SAME_FLOWS}
     stream = _core.analyze(inputs, tables=["flows"], options=kept)
     ids: list[int] = []
-    count = rows = 0
+    count = 0
     with duckdb.connect() as connection:
         while True:
             try:
@@ -79,14 +79,9 @@ def numbered(
             table, batch = item
             if table != "flows":
                 continue
-            rows += len(batch)
             connection.register("batch", batch)
             [(last,)] = connection.execute("SELECT max(stream) FROM batch").fetchall()
             count = max(count, 0 if last is None else last + 1)
             found = "SELECT DISTINCT flow_id FROM batch WHERE stream = ?"
             ids += (flow_id for (flow_id,) in connection.execute(found, [number]).fetchall())
-    if rows and not count:
-        raise UsageError(
-            f"no flow {number}: so many connections are not numbered; choose by HOST:PORT"
-        )
     return sorted(set(ids)), count

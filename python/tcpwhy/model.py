@@ -9,6 +9,7 @@ numpy array, whatever has the Arrow interface (pyarrow, polars, pandas), or a li
 numpy array, a pyarrow array or a list, with NaN, NULL or None where the model has no answer.
 """
 
+import difflib
 import math
 from array import array
 from collections.abc import Mapping, Sequence
@@ -104,7 +105,9 @@ def model(name: str) -> Model:
     """Find a model by its name."""
     known = models()
     if name.replace("-", "_") not in known:
-        raise UsageError(f"no model {name!r}: there are {', '.join(known)}")
+        alike = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        meant = f"did you mean {alike[0]}? There" if alike else "there"
+        raise UsageError(f"no model {name!r}: {meant} are {', '.join(known)}")
     return known[name.replace("-", "_")]
 
 

@@ -34,9 +34,6 @@ LEVELS = ("high", "medium", "low")
 LEAST_GAIN = 1.05
 """Below this the remedy gains nothing that could be measured."""
 
-UNKNOWN_GAIN = "; what that would gain is not known: "
-"""Between a remedy and the reason why its gain is not known, as the core writes it."""
-
 _IN_FIRST_LINE = {
     "packets_read",
     "packets_tcp",
@@ -140,7 +137,7 @@ class Half(NamedTuple):
     @property
     def fix(self) -> str | None:
         """Give what to change and what that would gain; nothing where the application decides."""
-        remedy = None if self.remedy is None else split_remedy(self.remedy)[0]
+        remedy = self.remedy
         if remedy is None or self.limitation == "application" or self.goodput_bps is None:
             return None
         if self.headroom_bps is None:
@@ -204,12 +201,6 @@ class Seen(NamedTuple):
     captures: Sequence[Capture]
     shares: Sequence[Share]
     counters: Mapping[str, int]
-
-
-def split_remedy(remedy: str) -> tuple[str, str | None]:
-    """Part a remedy from the reason why its gain is not known."""
-    advice, _, reason = remedy.partition(UNKNOWN_GAIN)
-    return advice, reason or None
 
 
 def endpoint(address: str, port: int) -> str:

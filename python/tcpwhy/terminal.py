@@ -1,11 +1,12 @@
 """What a terminal shows: its width, whether it has colours, text in aligned columns."""
 
-import os
 import re
 import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TextIO
+
+from tcpwhy import colours
 
 WIDTH = 100
 """Columns of a sentence in a file or a pipe."""
@@ -39,14 +40,17 @@ MIN_TEXT = 12
 class Style:
     """Marks text for a terminal, or leaves it alone."""
 
-    def __init__(self, *, colour: bool) -> None:
-        self._colour = colour
+    def __init__(
+        self, *, colour: bool, depth: colours.Depth = "16", ground: colours.Ground = "dark"
+    ) -> None:
+        """Mark text with so many colours, on such a ground; with none of them without `colour`."""
+        self._colour, self._depth, self._ground = colour, depth, ground
 
     @classmethod
     def of(cls, stream: TextIO) -> "Style":
         """Colours for a terminal, unless NO_COLOR (no-color.org) or TERM=dumb forbid them."""
-        allowed = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-        return cls(colour=allowed and stream.isatty())
+        depth = colours.depth(stream)
+        return cls(colour=depth != "none", depth=depth, ground=colours.ground())
 
     def bold(self, text: str) -> str:
         """Stress."""
@@ -60,9 +64,10 @@ class Style:
         """Draw attention."""
         return self._marked("33", text)
 
-    def hue(self, colour: int, text: str) -> str:
-        """Colour with one of the eight that a terminal's theme has, 30 to 37; 0 is none."""
-        return self._marked(str(colour), text) if colour else text
+    def limit(self, limitation: str | None, text: str) -> str:
+        """Write in the colour of a limitation; as it is where there is none."""
+        colour = colours.of(limitation, self._ground)
+        return self._marked(colours.sgr(colour, self._depth), text) if colour else text
 
     def _marked(self, code: str, text: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self._colour and text else text

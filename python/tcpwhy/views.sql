@@ -13,7 +13,7 @@ WHERE data_packets > 0
 ORDER BY unique_bytes::DOUBLE * (end_ns - start_ns) DESC
 LIMIT 100;
 COMMENT ON VIEW worst_flows IS
-    'The 100 halves that moved most bytes in most time, with what limits them';
+    'The 100 directions that moved most bytes in most time, with what limits them';
 
 CREATE VIEW shares AS
 SELECT
@@ -26,7 +26,7 @@ FROM flows
 WHERE data_packets > 0
 GROUP BY 1
 ORDER BY bytes DESC;
-COMMENT ON VIEW shares IS 'Share of halves and of bytes by limitation';
+COMMENT ON VIEW shares IS 'Share of directions and of bytes by limitation';
 
 CREATE VIEW shares_by_port AS
 WITH groups AS (
@@ -45,23 +45,34 @@ SELECT *, bytes / sum(bytes) OVER (PARTITION BY service_port) AS share_of_bytes
 FROM groups
 ORDER BY sum(bytes) OVER (PARTITION BY service_port) DESC, service_port, bytes DESC;
 COMMENT ON VIEW shares_by_port IS
-    'Bytes and halves by port of the service and limitation, busiest port first';
+    'Bytes and directions by port of the service and limitation, busiest port first';
 
-CREATE VIEW limitation_over_time AS
-WITH groups AS (
-    SELECT
-        time_bucket(INTERVAL 1 minute, make_timestamp_ns(start_ns)::TIMESTAMP) AS minute,
-        coalesce(limitation, 'none') AS limitation,
-        count(DISTINCT (flow_id, direction)) AS halves,
+-- The same for the intervals that begin in a stretch of time, both ends in ns, the second one not in
+-- it. The dashboard asks it for one stretch after another: halves are only told apart in a minute.
+CREATE MACRO limitation_between(begin_ns, beyond_ns) AS TABLE
+WITH halves AS (
+    SELECT start_ns // 60000000000 AS number, limitation, flow_id, direction,
         sum(unique_bytes)::UBIGINT AS bytes
     FROM intervals
+    WHERE start_ns >= begin_ns AND start_ns < beyond_ns
+    GROUP BY ALL
+), groups AS (
+    SELECT
+        make_timestamp(number * 60000000) AS minute,
+        coalesce(limitation, 'none') AS limitation,
+        count(*) AS halves,
+        sum(bytes)::UBIGINT AS bytes
+    FROM halves
     GROUP BY ALL
 )
-SELECT *, bytes / sum(bytes) OVER (PARTITION BY minute) AS share_of_bytes
+SELECT *, bytes / nullif(sum(bytes) OVER (PARTITION BY minute), 0) AS share_of_bytes
 FROM groups
 ORDER BY minute, bytes DESC;
+
+CREATE VIEW limitation_over_time AS
+FROM limitation_between(-9223372036854775807, 9223372036854775807);
 COMMENT ON VIEW limitation_over_time IS
-    'Active halves and their bytes by limitation, minute by minute (needs the intervals table)';
+    'Active directions and their bytes by limitation, minute by minute (needs the intervals table)';
 
 -- 200 bins of 0.01 over [-1, 1] instead of a sort: an order of magnitude cheaper, and finer than
 -- a plot shows. The first bin holds everything below -1 as well, which only dispersion and
@@ -83,7 +94,7 @@ SELECT
 FROM bins
 ORDER BY score, value;
 COMMENT ON VIEW score_cdf IS
-    'Distribution of each score over halves: cdf is the share with at most this value';
+    'Distribution of each score over directions: cdf is the share with at most this value';
 
 CREATE VIEW coverage AS
 SELECT
@@ -97,7 +108,7 @@ FROM flows
 WHERE data_packets > 0
 GROUP BY 1
 ORDER BY bytes DESC;
-COMMENT ON VIEW coverage IS 'How many flows, halves and bytes have a verdict, by confidence';
+COMMENT ON VIEW coverage IS 'How many flows, directions and bytes have a verdict, by confidence';
 
 CREATE VIEW counts AS
 SELECT name, sum(value)::UBIGINT AS value

@@ -26,13 +26,11 @@ class Limitation(NamedTuple):
     owners: tuple[str, ...]
     """The owners of the time that it accounts for: names after `share_`."""
     colour_light: str
-    """Its colour on white, told apart by people with any colour vision."""
+    """Its colour on white, `#rrggbb`, told apart by people with any colour vision."""
     colour_dark: str
     """Its colour on black."""
     block: str
     """How it looks in a bar of characters."""
-    hue: int
-    """Its colour in a terminal, an SGR code."""
     paper: tuple[str, ...]
     """The answers of the paper's tree that are right where this is true."""
 
@@ -61,6 +59,19 @@ class Confidence(NamedTuple):
     """What it stands for."""
 
 
+class Reason(NamedTuple):
+    """How a number was found, or why it is not known."""
+
+    word: str
+    """The word in the column."""
+    meaning: str
+    """What it means, as a part of a sentence."""
+
+
+REASONS = ("capacity_method", "capacity_unknown", "gain_unknown")
+"""Columns that hold the words of reasons."""
+
+
 _ALL = _core.limits()
 _LIMITATIONS = tuple(
     Limitation(**{**row, "owners": tuple(row["owners"]), "paper": tuple(row["paper"])})
@@ -68,6 +79,7 @@ _LIMITATIONS = tuple(
 )
 _CAUSES = tuple(Cause(**row) for row in _ALL["causes"])
 _CONFIDENCES = tuple(Confidence(**row) for row in _ALL["confidences"])
+_REASONS = {column: {row["word"]: Reason(**row) for row in _ALL[column]} for column in REASONS}
 _LIMITATION = {each.word: each for each in _LIMITATIONS}
 _CAUSE = {each.word: each for each in _CAUSES}
 _CONFIDENCE = {each.word: each for each in _CONFIDENCES}
@@ -88,6 +100,16 @@ def confidences() -> list[Confidence]:
     return list(_CONFIDENCES)
 
 
+def reasons(column: str) -> list[Reason]:
+    """Give the words that a column of `REASONS` may hold.
+
+    Raises:
+        KeyError: for any other column.
+
+    """
+    return list(_REASONS[column].values())
+
+
 def limitation(word: str | None) -> Limitation | None:
     """Find a limitation; None for an unknown word or none."""
     return _LIMITATION.get(word or "")
@@ -103,6 +125,12 @@ def confidence(word: str | None) -> Confidence | None:
     return _CONFIDENCE.get(word or "")
 
 
+def meaning(column: str, word: str | None) -> str | None:
+    """Say what a word in a column of `REASONS` means; None for an unknown word or none."""
+    found = _REASONS[column].get(word or "")
+    return found.meaning if found else None
+
+
 def plain(word: str) -> str:
     """Name a limitation in a sentence; the word itself where it is not known."""
     found = _LIMITATION.get(word)
@@ -113,12 +141,6 @@ def block(word: str | None) -> str:
     """Give the character that shows a limitation in a bar."""
     found = _LIMITATION.get(word or "")
     return found.block if found else UNKNOWN_BLOCK
-
-
-def hue(word: str | None) -> int:
-    """Give the terminal colour of a limitation, 0 where there is none."""
-    found = _LIMITATION.get(word or "")
-    return found.hue if found else 0
 
 
 def is_paper_right(answer: str | None, allowed: set[str]) -> bool:

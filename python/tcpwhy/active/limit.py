@@ -9,11 +9,11 @@ does not grow, retransmissions, a queue. The words are those of the passive verd
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
 from statistics import median
 from typing import Any
 
 from tcpwhy import tcpinfo
+from tcpwhy.model import predict
 from tcpwhy.units import as_bytes, as_duration, as_rate, as_share
 
 Sample = dict[str, Any]
@@ -135,9 +135,9 @@ class Span:
         return bool(self.rtt_us >= least)
 
     def loss_bound_bps(self, loss: float) -> float:
-        """Give what a sender reaches with this loss (Mathis et al. 1997, equation 3)."""
-        mss = self.last["snd_mss"]
-        return float(mss * 8 * sqrt(1.5 / loss) / (max(self.rtt_us, 1) / 1e6))
+        """Give what a sender reaches with this loss, by the model `mathis`; 0 where all is lost."""
+        mss, rtt_ns = self.last["snd_mss"], max(self.rtt_us, 1) * 1e3
+        return float(predict("mathis", mss_bytes=mss, rtt_ns=rtt_ns, loss=loss) or 0.0)
 
     def limit(
         self, limitation: str | None, cause: str | None, confidence: float, evidence: str

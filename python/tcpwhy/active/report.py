@@ -77,7 +77,7 @@ def reached(found: Advice, samples: Sequence[dict[str, Any]], bitrate_bps: float
         remedy="none is needed: a test without --bitrate shows what the path can carry",
         headroom_bps=None,
         next_limitation=None,
-        gain_unknown="the test itself was the limit",
+        gain_unknown="asked_for",
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from tcpwhy import vocabulary
 from tcpwhy.active.advice import Advice
 from tcpwhy.active.rows import Row
 from tcpwhy.terminal import Style, paragraph, shorten
@@ -152,4 +153,5 @@ def answer(advice: Advice, style: Style, width: int) -> Iterator[str]:
         gain = f"up to {as_rate(advice.headroom_bps)}, then {advice.next_limitation} binds"
         yield from part("gain", gain)
     elif advice.gain_unknown:
-        yield from part("gain", f"unknown: {advice.gain_unknown}")
+        reason = vocabulary.meaning("gain_unknown", advice.gain_unknown)
+        yield from part("gain", f"unknown: {reason}")

@@ -145,7 +145,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def _give_up_output() -> None:
     """Keep Python from complaining when it flushes standard output at its exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(message: str, code: int) -> int:

@@ -8,7 +8,6 @@ from contextlib import ExitStack, contextmanager
 
 from tcpwhy.analysis import Result
 from tcpwhy.delivery import Delivery
-from tcpwhy.ethtool import Link
 
 STATUS_S = 1.0
 
@@ -53,6 +52,8 @@ def status_line(result: Result, deliveries: Sequence[Delivery], *, shown: bool) 
 @contextmanager
 def warnings(names: Sequence[str], result: Result, say: Callable[[str], None]) -> Iterator[None]:
     """Say when an interface goes down, is up again, or gives packets to the wrong worker."""
+    from tcpwhy.ethtool import Link
+
     told: set[str] = set()
     down: dict[str, float] = {}
 

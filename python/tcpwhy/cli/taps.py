@@ -8,13 +8,13 @@ from dataclasses import asdict
 
 import click
 
-from tcpwhy._core import UsageError
+from tcpwhy._core import InputError, UsageError
 from tcpwhy.cli import INTERRUPTED
 from tcpwhy.cli._help import Described
 from tcpwhy.cli._options import INPUT, OUTPUT
 from tcpwhy.cli._stopping import stopping
 from tcpwhy.sinks import open_sink, pour, tables_of
-from tcpwhy.taps import Between, Clocks, Pair, clocks, merge, pairs
+from tcpwhy.taps import Between, Bounds, Clocks, Pair, clocks, merge, merge_rows, pairs, point
 from tcpwhy.taps.pair import MOST_FLOWS
 from tcpwhy.units import as_duration, as_share
 
@@ -22,12 +22,14 @@ SECTION = "Captures"
 EXAMPLES = (
     "# the same traffic before and behind a firewall",
     "tcpwhy taps before.pcap behind.pcap",
+    "# the same of what two probes wrote",
+    "tcpwhy taps kafka://BROKER/inside kafka://BROKER/outside",
 )
 
 
 @click.command("taps", cls=Described)
-@click.argument("first", metavar="CAPTURE", type=INPUT)
-@click.argument("second", metavar="CAPTURE", type=INPUT)
+@click.argument("first", metavar="POINT", type=INPUT)
+@click.argument("second", metavar="POINT", type=INPUT)
 @click.option("--flow", metavar="COMMUNITY_ID", help="Only this connection.")
 @click.option(
     "--top",
@@ -47,7 +49,7 @@ EXAMPLES = (
     "--merge",
     "is_merge",
     is_flag=True,
-    help="Each capture has one direction of the traffic: judge both as one.",
+    help="Make one of both: captures of one direction each are judged together, rows are merged.",
 )
 @OUTPUT
 def command(
@@ -61,11 +63,13 @@ def command(
 ) -> int:
     """Say between which points loss and delay arise.
 
-    Both captures show the same traffic, at two points of its path: before and behind a firewall,
-    or at both ends. Their clocks need not agree.
+    Both points saw the same traffic, at two places of its path: before and behind a firewall, or at
+    both ends. Their clocks need not agree. A point is a capture, a store, a folder or a file of
+    Parquet, a file of DuckDB, or topics of Kafka: kafka://BROKER/NAME.
 
-    With --merge they are two directions of it, of asymmetric paths or the two ports of a splitter:
-    the verdicts are those of both together, as analyze gives them.
+    With --merge, captures are two directions of it, of asymmetric paths or the two ports of a
+    splitter: the verdicts are those of both together, as analyze gives them. Rows are merged: of
+    each half those of the point nearer to its sender, at the times of the first clock.
     """
     if is_merge:
         return _merge(first, second, flow, outputs or ("-",), format)
@@ -80,8 +84,10 @@ def command(
 
 
 def _merge(first: str, second: str, flow: str | None, outputs: tuple[str, ...], format: str) -> int:
-    """Judge two directions as one, and say how the clocks were taken."""
+    """Make one of two points, and say how the clocks were taken."""
     found = clocks(first, second)
+    if not all(point(name).is_capture for name in (first, second)):
+        return _merge_rows(first, second, found, flow, outputs, format)
     sinks = [open_sink(to, format=format, tables=None) for to in outputs]
     with ExitStack() as stack:
         for sink in sinks:
@@ -89,17 +95,49 @@ def _merge(first: str, second: str, flow: str | None, outputs: tuple[str, ...], 
         result = merge(first, second, table=tables_of(sinks), bounds=found, flow=flow)
         came = stack.enter_context(stopping(result.stop))
         pour(result.batches(), sinks)
-    least, most = as_duration(abs(found.least_ns)), as_duration(abs(found.most_ns))
-    between = f"between {_sign(found.least_ns)}{least} and {_sign(found.most_ns)}{most} ahead"
-    taken = "they are taken to agree"
-    if found.offset_ns:
-        taken = f"{_sign(found.offset_ns)}{as_duration(abs(found.offset_ns))} is taken off"
-    click.echo(f"clock of {second}: {between} of {first}; {taken}", err=True)
+    _tell(first, second, found)
     for error in result.damage:
         click.echo(f"tcpwhy: {error}", err=True)
     if came:
         return INTERRUPTED
     return result.damage[0].exit_code if result.damage else 0
+
+
+def _merge_rows(
+    first: str,
+    second: str,
+    found: Bounds,
+    flow: str | None,
+    outputs: tuple[str, ...],
+    format: str,
+) -> int:
+    """Merge rows, and say of the largest connections where loss and delay arise."""
+    rows = merge_rows(first, second, bounds=found)
+    if flow is not None:
+        rows = rows.filter([name == flow for name in rows["community_id"].to_pylist()])
+    sinks = [open_sink(to, format=format, tables=["flows"]) for to in outputs]
+    with ExitStack() as stack:
+        for sink in sinks:
+            stack.callback(sink.close)
+        pour((("flows", batch) for batch in rows.to_batches()), sinks)
+    _tell(first, second, found)
+    try:
+        for pair in pairs(first, second, flow=flow):
+            click.echo("\n".join(_lines(pair)), err=True)
+    except InputError:
+        click.echo("each point has one direction of what they share: no place is told", err=True)
+    return 0
+
+
+def _tell(first: str, second: str, found: Bounds) -> None:
+    least, most = as_duration(abs(found.least_ns)), as_duration(abs(found.most_ns))
+    between = (
+        f"between {_sign(found.least_ns)}{least} and {_sign(found.most_ns)}{most} ahead of {first}"
+    )
+    taken = "they are taken to agree"
+    if found.offset_ns:
+        taken = f"{_sign(found.offset_ns)}{as_duration(abs(found.offset_ns))} is taken off"
+    click.echo(f"clock of {second}: {between}; {taken}", err=True)
 
 
 def _sign(value: int) -> str:
@@ -126,6 +164,8 @@ def _lines(pair: Pair) -> list[str]:
     for one in pair.directions:
         if one.sent or one.unseen:
             lines += _direction(pair, one)
+    if not pair.by_segments:
+        lines.append("  of sums: segments at both points (--table segments) tell the delay, too")
     return [*lines, ""]
 
 

@@ -123,7 +123,7 @@ def _side(facts: Facts, half: Half) -> Side:
         numbers=numbers(half),
         against=doubts(half, found),
         tree=[*compared(half, facts.periods[half.direction])],
-        remedy=sentence(half.fix) if half.fix else None,
+        remedy=sentence(half.remedy) if half.remedy else None,
         gain=_gain(half),
         filters=_filters(half, found),
     )
@@ -165,7 +165,10 @@ def _gain(half: Half) -> str | None:
     if half.limitation is None:
         return None
     if half.headroom_bps is None:
-        reason = half.no_gain or "nothing tells what would limit next"
+        reason = (
+            vocabulary.meaning("gain_unknown", half.gain_unknown)
+            or "nothing tells what would limit next"
+        )
         return f"Cannot be predicted: {reason}."
     if half.exceeds_capacity and half.next_limitation == "unshared_bottleneck":
         return "Cannot be predicted: it would be the capacity, of which the estimate is too low."

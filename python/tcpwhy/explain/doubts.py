@@ -11,6 +11,9 @@ from tcpwhy.units import as_bytes, as_duration, as_rate, as_share
 NOTABLE = 0.1
 """Share of the time from which what else held the sender is worth a word."""
 
+SEVERAL_MODES = ("pprate_data_modes", "pprate_acks_modes")
+"""Methods of the capacity that chose one mode of several."""
+
 FEW_PACKETS = 130
 """Data packets of a short transfer, which slow start dominates (IM 2021)."""
 
@@ -136,7 +139,7 @@ def _capacity(half: Half) -> Iterator[str]:
         yield f"The estimates of the capacity contradict each other{rests}."
     elif low and high and high >= WIDE * low:
         yield f"The capacity lies anywhere from {as_rate(low)} to {as_rate(high)}{rests}."
-    elif is_full and "several" in (half.capacity_method or ""):
+    elif is_full and half.capacity_method in SEVERAL_MODES:
         yield "The packet gaps have several modes: the capacity is the likeliest of them."
 
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from tcpwhy._core import InputError
 from tcpwhy.explain.choice import Candidate
-from tcpwhy.overview import endpoint, split_remedy
+from tcpwhy.overview import endpoint
 
 
 class Half(NamedTuple):
@@ -55,6 +55,7 @@ class Half(NamedTuple):
     goodput_bps: float | None
     capacity_bps: float | None
     capacity_method: str | None
+    capacity_unknown: str | None
     capacity_lower_bps: float | None
     capacity_upper_bps: float | None
     offload_seen: bool
@@ -75,6 +76,7 @@ class Half(NamedTuple):
     share_network: float | None
     share_recovery: float | None
     headroom_bps: float | None
+    gain_unknown: str | None
     next_limitation: str | None
     evidence: str | None
     remedy: str | None
@@ -102,16 +104,6 @@ class Half(NamedTuple):
         if self.goodput_bps is None or self.capacity_bps is None:
             return False
         return self.goodput_bps > EXCESS * self.capacity_bps
-
-    @property
-    def fix(self) -> str | None:
-        """The remedy without what is said of its gain."""
-        return None if self.remedy is None else split_remedy(self.remedy)[0]
-
-    @property
-    def no_gain(self) -> str | None:
-        """Why the gain is not known."""
-        return None if self.remedy is None else split_remedy(self.remedy)[1]
 
 
 EXCESS = 1.05

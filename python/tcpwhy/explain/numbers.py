@@ -1,5 +1,6 @@
 """The numbers behind a verdict, item by item, in sentences."""
 
+from tcpwhy import vocabulary
 from tcpwhy.explain.facts import Half
 from tcpwhy.explain.words import counted, listed, sentence
 from tcpwhy.units import as_bytes, as_duration, as_rate, as_share
@@ -112,17 +113,18 @@ def _window(half: Half) -> list[str]:
 
 
 def _capacity(half: Half) -> str:
-    method = half.capacity_method or "not estimated"
     low, high = half.capacity_lower_bps, half.capacity_upper_bps
     if half.capacity_bps is None:
         bound = f"; at least {as_rate(low)}" if low is not None else ""
-        return f"Unknown, {method.removeprefix('refused: ')}{bound}."
+        reason = vocabulary.meaning("capacity_unknown", half.capacity_unknown) or "not estimated"
+        return f"Unknown: {reason}{bound}."
+    method = vocabulary.meaning("capacity_method", half.capacity_method) or "not said how"
     bounds = ""
     if low is not None and high is not None and low <= high:
         bounds = f"; between {as_rate(low)} and {as_rate(high)}"
     elif low is not None:
         bounds = f"; at least {as_rate(low)}"
-    return f"{as_rate(half.capacity_bps)} of IP packets ({METHODS.get(method, method)}){bounds}."
+    return f"{as_rate(half.capacity_bps)} of IP packets ({method}){bounds}."
 
 
 def _observer(half: Half) -> str:
@@ -143,11 +145,3 @@ def _times(number: int) -> str:
 
 BESIDE = 0.02
 """Position below which nothing lies between a host and the observer, as the core has it."""
-
-METHODS = {
-    "pprate data, one mode": "PPrate, from the gaps between data packets",
-    "pprate data, several modes": "PPrate, from the gaps between data packets, of several modes",
-    "pprate acks, one mode": "PPrate, from the gaps between ACKs",
-    "pprate acks, several modes": "PPrate, from the gaps between ACKs, of several modes",
-}
-"""Methods of estimating the capacity, in words."""

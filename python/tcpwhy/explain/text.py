@@ -104,8 +104,7 @@ def _timeline(side: Side, limit: int, style: Style) -> Iterator[str]:
     head = f"{'Timeline'.ljust(HEAD)} {begin} "
     cells = limit - len(head) - len(end) - 1
     drawn = "".join(
-        style.hue(vocabulary.hue(name), vocabulary.block(name) * many)
-        for name, many in bar(found, cells)
+        style.limit(name, vocabulary.block(name) * many) for name, many in bar(found, cells)
     )
     yield f"{head}{drawn} {end}"
     kept, left = shown(found)
@@ -128,7 +127,7 @@ def _timeline(side: Side, limit: int, style: Style) -> Iterator[str]:
     yield style.dim(lines[0])
     for line, run in zip(lines[1:], kept, strict=False):
         block = vocabulary.block(run.limitation)
-        yield line.replace(block, style.hue(vocabulary.hue(run.limitation), block), 1)
+        yield line.replace(block, style.limit(run.limitation, block), 1)
     yield from map(style.dim, lines[1 + len(kept) :])
     if left:
         yield from paragraph("", sentence(_rest(left)), limit)

@@ -91,6 +91,8 @@ def _joined(parts: list[Columns], query: str) -> Columns:
     if not parts:
         names = _SEGMENT if query == _QUERY else _BLOCK
         return {name: numpy.zeros(0, dtype=numpy.int64) for name in names}
+    # A column's parts go as soon as it is whole: of ten million segments they are 100 MB.
     return {
-        name: numpy.concatenate([numpy.asarray(part[name]) for part in parts]) for name in parts[0]
+        name: numpy.concatenate([numpy.asarray(part.pop(name)) for part in parts])
+        for name in list(parts[0])
     }

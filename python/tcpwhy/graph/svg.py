@@ -16,6 +16,9 @@ HEAD = 46
 """Pixels for title and summary."""
 LINE = 17
 """Pixels of a line of the legend."""
+SAMPLE, GAP = 21, 14
+"""Pixels before the words of an entry, and behind them."""
+NARROW, BROAD = " ijlft.,:;'|!()[]", "mwMW%"
 
 
 def paint(
@@ -177,17 +180,22 @@ _PAINTERS = {
 
 
 def _rows(legend: Sequence[Entry], width: float) -> list[list[tuple[float, Entry]]]:
-    """Break the legend into lines; characters are taken to be 6.2 pixels wide."""
+    """Break the legend into lines."""
     rows: list[list[tuple[float, Entry]]] = []
     x = width
     for entry in legend:
-        needed = 30 + 6.2 * len(entry.label)
+        needed = SAMPLE + _wide(entry.label) + GAP
         if x + needed > width - 10:
             rows.append([])
             x = 10.0
         rows[-1].append((x, entry))
         x += needed
     return rows
+
+
+def _wide(text: str) -> float:
+    """Give the pixels that a text takes at most: in DejaVu Sans, the widest of the usual fonts."""
+    return sum(4.2 if letter in NARROW else 10.7 if letter in BROAD else 7.0 for letter in text)
 
 
 def _legend(spec: Spec, rows: Sequence[Sequence[tuple[float, Entry]]], top: float) -> Iterator[str]:
@@ -203,7 +211,7 @@ def _legend(spec: Spec, rows: Sequence[Sequence[tuple[float, Entry]]], top: floa
             else:
                 sample |= {"op": "glyphs", "glyph": entry.sample, "data": [x + 8, y]}
             yield f"<g>{_PAINTERS[sample['op']](spec, sample)}</g>"
-            place = f'x="{_n(x + 21)}" y="{_n(y + 4)}"'
+            place = f'x="{_n(x + SAMPLE)}" y="{_n(y + 4)}"'
             yield f'<text class="f-quiet" {place}>{escape(entry.label)}</text>'
 
 

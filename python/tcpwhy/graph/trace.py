@@ -108,10 +108,12 @@ def _where(columns: Columns, chosen: Any) -> Columns:
 
 def _sent(own: Columns) -> dict[str, Columns]:
     """Give new data, each with the flight size that it made."""
-    new = _where(own, own["kind"] == KINDS.index("new"))
+    # Not all columns of what is most of a flow: they are copied.
+    wanted = ("t", "seq_start", "seq_end", "frame", "flight")
+    new = _where({name: own[name] for name in wanted}, own["kind"] == KINDS.index("new"))
     data = {"t": new["t"], "lo": new["seq_start"], "hi": new["seq_end"], "frame": new["frame"]}
-    flight = _where(new, new["flight"] >= 0)
-    return {"data": data, "flight": {"t": flight["t"], "v": flight["flight"]}}
+    known = {"t": new["t"], "v": new["flight"]}
+    return {"data": data, "flight": _where(known, known["v"] >= 0)}
 
 
 def _answered(peer: Columns) -> dict[str, Columns]:
@@ -119,7 +121,8 @@ def _answered(peer: Columns) -> dict[str, Columns]:
     import numpy
 
     reset = peer["flags"] & _bit("R") != 0
-    acks = _where(peer, (peer["ack"] >= 0) & ~reset & (peer["kind"] != KINDS.index("keep_alive")))
+    acks = {name: peer[name] for name in ("t", "ack", "rwnd", "rtt", "frame")}
+    acks = _where(acks, (peer["ack"] >= 0) & ~reset & (peer["kind"] != KINDS.index("keep_alive")))
     forward = numpy.maximum.accumulate(acks["ack"]) if len(acks["ack"]) else acks["ack"]
     # An acknowledgement that came late says nothing new of ack or window.
     acks = _where(acks | {"forward": forward}, acks["ack"] == forward)
@@ -198,7 +201,9 @@ def _ack_marks(peer: Columns, sack: Columns) -> dict[str, Columns]:
         below = sack["right"] <= sack["ack"]
         blocks = sack | {"seq_start": sack["left"], "seq_end": sack["right"]}
         marks |= {"sack": _mark(blocks, ~below), "dsack": _mark(blocks, below)}
-    known = _where(acks, (peer["rwnd"] >= 0) & (peer["ack"] >= 0))
+    wanted = ("t", "rwnd", "seq_start", "seq_end", "frame", "proof")
+    known = {name: acks[name] for name in wanted}
+    known = _where(known, (peer["rwnd"] >= 0) & (peer["ack"] >= 0))
     closed = known["rwnd"] == 0
     begins = numpy.flatnonzero(closed & ~numpy.append(False, closed[:-1]))
     windows = _mark(known, begins)
@@ -214,7 +219,8 @@ def _stalls(own: Columns) -> dict[str, Columns]:
     """Give the silences longer than the sender's retransmission timeout."""
     import numpy
 
-    data = _where(own, own["kind"] < KINDS.index("syn"))
+    wanted = ("t", "rto", "seq_start", "seq_end", "frame", "proof")
+    data = _where({name: own[name] for name in wanted}, own["kind"] < KINDS.index("syn"))
     silence = numpy.diff(data["t"])
     behind = numpy.flatnonzero(silence > data["rto"][:-1])
     stalls = _mark(data, behind)

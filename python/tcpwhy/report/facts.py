@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tcpwhy.overview import LEAST_GAIN, endpoint, split_remedy
+from tcpwhy import vocabulary
+from tcpwhy.overview import LEAST_GAIN, endpoint
 from tcpwhy.report.source import Source
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class Gain(NamedTuple):
     next_limitation: str | None
     evidence: str | None
     remedy: str
+    gain_unknown: str | None
 
     @property
     def pair(self) -> str:
@@ -90,14 +92,9 @@ class Gain(NamedTuple):
         return None if self.times is None else self.span_ns * (1 - 1 / self.times)
 
     @property
-    def advice(self) -> str:
-        """What to change."""
-        return split_remedy(self.remedy)[0]
-
-    @property
     def no_gain(self) -> str | None:
         """Why the gain is not known."""
-        return split_remedy(self.remedy)[1]
+        return vocabulary.meaning("gain_unknown", self.gain_unknown)
 
 
 class Talker(NamedTuple):
@@ -170,7 +167,7 @@ def gains(source: Source, most: int = LISTED) -> list[Gain]:
     query = f"""SELECT flow_id, direction, src, src_port, dst, dst_port, limitation, cause,
             confidence, unique_bytes,
             (payload_bytes * 8e9 / throughput_bps)::BIGINT AS span_ns, goodput_bps, headroom_bps,
-            next_limitation, evidence, remedy
+            next_limitation, evidence, remedy, gain_unknown
         FROM flows
         WHERE limitation <> 'application' AND remedy IS NOT NULL AND goodput_bps > 0
             AND throughput_bps > 0

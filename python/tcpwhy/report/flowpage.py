@@ -6,7 +6,7 @@ from tcpwhy.overview import LEAST_GAIN
 from tcpwhy.report.contents import Contents
 from tcpwhy.report.markup import Html, joined, table, tag
 from tcpwhy.report.palette import known
-from tcpwhy.report.pictures import Picture
+from tcpwhy.report.pictures import NARROW_BELOW, Picture
 from tcpwhy.report.pieces import confidence, limit, timeline
 from tcpwhy.units import as_bytes, as_duration, as_rate
 
@@ -80,8 +80,10 @@ def graph(picture: Picture | None) -> Html | None:
     if picture is None:
         return None
     # As an image, so that its style is its own and none of the page.
+    media = f"screen and (max-width: {NARROW_BELOW}px)"
+    narrow = tag("source", media=media, srcset=picture.narrow_address)
     shown = tag("img", src=picture.address, alt=picture.told)
-    return tag("figure", shown, class_="graph")
+    return tag("figure", tag("picture", narrow, shown), class_="graph")
 
 
 def side(one: Side, connection: Connection) -> Html:

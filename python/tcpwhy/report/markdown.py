@@ -71,13 +71,13 @@ def _gains(contents: Contents) -> Iterator[str]:
 
 def _gain(gain: Gain) -> str:
     sure = f", {gain.confidence} confidence" if gain.confidence else ""
-    then = "gain not known"
+    then = f"gain not known: {gain.no_gain}" if gain.no_gain else "gain not known"
     if gain.times is not None:
         then = f"{as_rate(gain.headroom_bps)} then, {gain.times:.1f} times"
     lines = [
         f"`{gain.pair}`: **{gain.cause or gain.limitation}**{sure};"
         f" {as_bytes(gain.size_bytes)}, {as_rate(gain.goodput_bps)} now, {then}",
-        f"   - Change: {escaped(gain.advice)}",
+        f"   - Change: {escaped(gain.remedy)}",
     ]
     if gain.evidence:
         lines.append(f"   - Evidence: {escaped(gain.evidence)}")

@@ -55,7 +55,7 @@ def table(
     return tag("div", inner, class_="scroll", tabindex=0, role="region", aria_label=caption)
 
 
-_EMPTY = {"meta", "link", "input", "img", "br", "hr"}
+_EMPTY = {"meta", "link", "input", "img", "source", "br", "hr"}
 
 
 def _text(child: object) -> str:

@@ -16,6 +16,9 @@ from tcpwhy.report.source import Source
 SIZE = (860, 420)
 """Pixels of a picture, as wide as the text that it stands beside."""
 
+NARROW = (380, 460)
+"""The same on a telephone: a picture that is made smaller has letters that nobody can read."""
+
 MOST_BYTES = 1_000_000
 """Of a picture; a graph that is larger is one to zoom in, by `tcpwhy graph`."""
 
@@ -26,11 +29,26 @@ class Picture(NamedTuple):
     svg: str
     told: str
     """The same in words."""
+    narrow: str
+    """The same graph, for a page less wide than `NARROW_BELOW`."""
 
     @property
     def address(self) -> str:
         """Give it as an address that holds the picture itself."""
-        return f"data:image/svg+xml;base64,{base64.b64encode(self.svg.encode()).decode()}"
+        return _address(self.svg)
+
+    @property
+    def narrow_address(self) -> str:
+        """Give the narrow one so."""
+        return _address(self.narrow)
+
+
+NARROW_BELOW = 700
+"""Pixels of a page; the style sheets have the same."""
+
+
+def _address(svg: str) -> str:
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
 
 
 MOST_IN_ALL = 8_000_000
@@ -57,7 +75,10 @@ def pictures(source: Source, flows: Iterable[int], most: int | None) -> dict[int
         return found
     most = affordable(source) if most is None else most
     for flow_id in flows:
-        if len(found) >= most or sum(len(done.svg) for done in found.values()) > MOST_IN_ALL:
+        if (
+            len(found) >= most
+            or sum(len(done.svg + done.narrow) for done in found.values()) > MOST_IN_ALL
+        ):
             break
         if source.is_store and not has_segments(source, flow_id):
             continue
@@ -77,8 +98,11 @@ def drawn(source: str, flow_id: int, theme: str = "auto") -> Picture:
 
     """
     graph = draw(source, flow=flow_id)
-    shown = graph.svg(width=SIZE[0], height=SIZE[1], theme=theme, titled=False)
-    return Picture(shown, description(specification(), graph.shown))
+    shown, narrow = (
+        graph.svg(width=width, height=height, theme=theme, titled=False)
+        for width, height in (SIZE, NARROW)
+    )
+    return Picture(shown, description(specification(), graph.shown), narrow)
 
 
 def has_segments(source: Source, flow_id: int) -> bool:

@@ -149,7 +149,7 @@ def _gain(gain: Gain, has_page: bool) -> Html:
     pair = tag("a", gain.pair, href=f"#flow-{gain.flow_id}") if has_page else gain.pair
     now = f"{as_rate(gain.goodput_bps)} now"
     if gain.times is None:
-        then = "gain not known"
+        then = f"gain not known: {gain.no_gain}" if gain.no_gain else "gain not known"
     else:
         times = f"{gain.times:,.0f}" if gain.times >= 9.95 else f"{gain.times:.1f}"
         then = f"{as_rate(gain.headroom_bps)} then ({times} times)"
@@ -164,7 +164,7 @@ def _gain(gain: Gain, has_page: bool) -> Html:
             tag("span", f"{as_bytes(gain.size_bytes)} · {now} · {then}", class_="soft"),
             class_="head",
         ),
-        tag("p", gain.advice, class_="do"),
+        tag("p", gain.remedy, class_="do"),
         tag("p", gain.evidence or "", class_="why"),
         class_="gain",
     )

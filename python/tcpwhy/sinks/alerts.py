@@ -16,7 +16,6 @@ Time is that of the packets, so a capture gives the alerts that its link would h
 """
 
 import json
-import tomllib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -186,6 +185,8 @@ class Sink:
 
 def read(path: str) -> tuple[list[Rule], list[str]]:
     """Read a file of rules; an error names the rule and the key."""
+    import tomllib
+
     try:
         found = tomllib.loads(Path(path).read_text("utf-8"))
     except OSError as error:

@@ -12,7 +12,6 @@ flows, all of one key, and rows are told apart by the same columns.
 """
 
 import io
-import logging
 import time
 import zlib
 from collections.abc import Iterable
@@ -27,6 +26,8 @@ from tcpwhy.sinks._chunk import Chunk, Encoder, chunks
 from tcpwhy.sinks._url import Url, url_of
 
 if TYPE_CHECKING:
+    import logging
+
     from confluent_kafka import Producer
 
 TIMEOUT_S = 8.0
@@ -85,10 +86,10 @@ class _Kafka:
             raise UsageError(f"{url.text}: no format {self._format!r}: there are json and arrow")
         self._rows = _Json() if self._format == "json" else _Arrow()
         self._trouble = ""
-        brokers = _brokers(url)
-        self._has_others = len(brokers) > 1
+        known = brokers(url)
+        self._has_others = len(known) > 1
         settings: dict[str, Any] = {
-            "bootstrap.servers": ",".join(brokers),
+            "bootstrap.servers": ",".join(known),
             "client.id": "tcpwhy",
             "enable.idempotence": True,
             "compression.type": "zstd",
@@ -99,7 +100,7 @@ class _Kafka:
             "error_cb": self._note,
             "logger": _logger(),
         }
-        settings |= _properties(url)
+        settings |= properties(url)
         try:
             self._producer: Producer = kafka.Producer(settings)
         except self._error as error:
@@ -181,7 +182,7 @@ def make(target: str, tables: tuple[str, ...], run: Run) -> Sink:
     return Buffered(_Kafka(url, tables), url, tables, run)
 
 
-def _brokers(url: Url) -> list[str]:
+def brokers(url: Url) -> list[str]:
     """Name the brokers that are asked which there are."""
     others = filter(None, url.options.get("brokers", "").split(","))
     found = [f"[{url.host}]:{url.port}" if ":" in url.host else f"{url.host}:{url.port}"]
@@ -193,8 +194,10 @@ def _brokers(url: Url) -> list[str]:
     return found
 
 
-def _logger() -> logging.Logger:
+def _logger() -> "logging.Logger":
     """Give what takes the log of the library: it repeats what the buffer says, every second."""
+    import logging
+
     logger = logging.getLogger("tcpwhy.kafka")
     logger.propagate = False
     if not logger.handlers:
@@ -208,7 +211,7 @@ def _flow(table: str, key: str) -> str:
     return parts[_FLOW] if parts[_FLOW].isdigit() else table
 
 
-def _properties(url: Url) -> dict[str, str]:
+def properties(url: Url) -> dict[str, str]:
     """Read settings of librdkafka, credentials among them, from a file."""
     if not (path := url.options.get("properties")):
         return {}

@@ -6,6 +6,8 @@ On a terminal it is as wide as that; in a file or a pipe no address and no verdi
 import sys
 from collections.abc import Iterable
 from contextlib import ExitStack
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from tcpwhy import _core
 from tcpwhy._core import Batch, Rows
@@ -14,6 +16,9 @@ from tcpwhy.seen import Gathering
 from tcpwhy.simulated import Summary
 from tcpwhy.sinks import BATCH, Capabilities, Opens, Run, named, output
 from tcpwhy.terminal import Style, grid, room, width
+
+if TYPE_CHECKING:
+    import duckdb
 
 _PAIR = """format(CASE WHEN contains(src, ':') THEN '[{}]:{} → ' ELSE '{}:{} → ' END, src, src_port)
     || format(CASE WHEN contains(dst, ':') THEN '[{}]:{}' ELSE '{}:{}' END, dst, dst_port)
@@ -54,26 +59,37 @@ class Sink:
 
     def __init__(self, target: str, tables: tuple[str, ...], run: Run = BATCH) -> None:
         """Open the target."""
-        import duckdb
-
         self._target = target
         self._wanted = tables
         # The counters are the foot of the overview.
         self.capabilities = Capabilities(tuple(dict.fromkeys((*tables, "counters"))))
         self._open = ExitStack()
-        self._connection = self._open.enter_context(duckdb.connect())
-        # A wrong condition must not cost what an earlier run wrote.
         self._choice = run.choice or Choice()
-        self._gathering = Gathering(self._connection, self._choice)
-        self._gathering.check(Rows("flows", []))
+        if self._choice.where or self._choice.sort:
+            # A wrong condition must not cost what an earlier run wrote.
+            self._gathering.check(Rows("flows", []))
         self._out = self._open.enter_context(output(target))
         stream = sys.stdout if target == "-" else None
         self._width, self._room = width(stream), room(stream)
         self._style = Style.of(sys.stdout) if target == "-" else Style(colour=False)
-        self._summary = Summary(self._connection)
         self._live = run.live
         self._last: str | None = None
         self._counters: dict[str, int] = {}
+
+    @cached_property
+    def _connection(self) -> "duckdb.DuckDBPyConnection":
+        """DuckDB, from the first row on: packets are read before it is there."""
+        import duckdb
+
+        return self._open.enter_context(duckdb.connect())
+
+    @cached_property
+    def _gathering(self) -> Gathering:
+        return Gathering(self._connection, self._choice)
+
+    @cached_property
+    def _summary(self) -> Summary:
+        return Summary(self._connection)
 
     def write(self, table: str, batch: Batch) -> None:
         """Take a batch."""

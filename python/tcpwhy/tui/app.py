@@ -1,5 +1,6 @@
 """The terminal view of a live run. Keys are in `KEYS`; drawing never waits for the capture."""
 
+import sys
 import time
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
@@ -14,7 +15,7 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from tcpwhy import vocabulary
+from tcpwhy import colours, vocabulary
 from tcpwhy.terminal import paragraph, wrapped
 from tcpwhy.tui.board import Board, Row, Snapshot
 from tcpwhy.tui.detail import lines as detail_lines
@@ -91,7 +92,8 @@ class View(App[None]):
         """Show a board; the view closes by itself once `ended` says so."""
         super().__init__(ansi_color=True)
         self.theme = "ansi-dark"
-        self.brush = Brush(colour=not self.no_color)
+        depth = colours.depth(sys.__stderr__ or sys.stderr)
+        self.brush = Brush(colour=not self.no_color, depth=depth, ground=colours.ground())
         self.board, self.vitals, self._ended = board, vitals, ended
         self.shown: Snapshot = board.snapshot()
         self.order = next(iter(ORDERS))

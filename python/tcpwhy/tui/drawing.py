@@ -1,16 +1,16 @@
 """Pieces of the screen as text: strips of limits over time, shares, rows of the list."""
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
+from rich.color import Color
 from rich.style import Style
 from rich.text import Text
 
-from tcpwhy import vocabulary
+from tcpwhy import colours, vocabulary
 from tcpwhy.overview import LEAST_GAIN
 from tcpwhy.tui.board import Moment, Row
 from tcpwhy.units import as_bytes, as_duration, as_rate
-
-ANSI = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 
 SURE = {"high": "●●●", "medium": "●●○", "low": "●○○"}
 """Confidence, as it looks in a narrow column."""
@@ -19,13 +19,21 @@ SURE = {"high": "●●●", "medium": "●●○", "low": "●○○"}
 class Brush:
     """Colours, or none of them: blocks differ in shape too."""
 
-    def __init__(self, *, colour: bool) -> None:
-        self.colour = colour
+    def __init__(
+        self, *, colour: bool, depth: colours.Depth = "16", ground: colours.Ground = "dark"
+    ) -> None:
+        """Draw with so many colours, on such a ground; with none of them without `colour`."""
+        self.colour, self.depth, self.ground = colour and depth != "none", depth, ground
 
     def of(self, limitation: str | None) -> Style:
         """Give the colour of a limitation."""
-        hue = vocabulary.hue(limitation)
-        return Style(color=ANSI[hue - 30]) if self.colour and hue else Style()
+        colour = colours.of(limitation, self.ground)
+        if not (self.colour and colour):
+            return Style()
+        if self.depth == "true":
+            return Style(color=Color.parse(colour))
+        depth: Literal["16", "256"] = "16" if self.depth == "16" else "256"
+        return Style(color=Color.from_ansi(colours.nearest(colour, depth)))
 
     def warn(self) -> Style:
         """Draw attention."""

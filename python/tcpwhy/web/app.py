@@ -27,8 +27,9 @@ from tcpwhy.web import compare, export, flow, flows, overview
 from tcpwhy.web.events import MOST_LISTENERS, Watch
 from tcpwhy.web.guard import INLINE, Guard
 from tcpwhy.web.overview import Range
-from tcpwhy.web.reader import BusyError, Reader, TooLongError
+from tcpwhy.web.reader import BusyError, Reader, TooLongError, answered
 from tcpwhy.web.rollup import Rollup
+from tcpwhy.web.slices import SLICED, sliced
 
 STATIC = Path(__file__).parent / "static"
 
@@ -145,7 +146,10 @@ class Dashboard:
         theme = request.query_params.get("theme", "auto")
         if theme not in (*THEMES, "auto"):
             raise UsageError(f"no theme {theme[:40]!r}: there are light, dark and auto")
-        drawn = flow.graph(self.reader, flow_id, kind, theme)
+        size = request.query_params.get("size", "")
+        if size not in ("", "narrow"):
+            raise UsageError(f"no size {size[:40]!r}: there is narrow")
+        drawn = flow.graph(self.reader, flow_id, kind, theme, is_narrow=size == "narrow")
         media = "image/svg+xml" if kind == "svg" else "text/html; charset=utf-8"
         return Response(drawn, media_type=media, headers={"Content-Security-Policy": INLINE})
 
@@ -171,7 +175,12 @@ class Dashboard:
 
     def sql(self, request: Request) -> object:
         """Answer a question of one's own."""
-        answer = self.reader.free(_question(request), most=SQL_ROWS)
+        question = _question(request)
+        if question in SLICED:
+            with sliced(self.reader, self.rollup, question, most=SQL_ROWS + 1) as relation:
+                answer = answered(relation, SQL_ROWS)
+        else:
+            answer = self.reader.free(question, most=SQL_ROWS)
         rows = [[_plain(value) for value in row] for row in answer.rows]
         return {
             "names": answer.names,
@@ -184,7 +193,12 @@ class Dashboard:
         """Give rows as a file."""
         what, _, format = request.path_params["name"].rpartition(".")
         if what == "sql":
-            return export.export_free(self.reader, _question(request), name=what, format=format)
+            question = _question(request)
+            if question in SLICED:
+                return export.export_sliced(
+                    self.reader, self.rollup, question, name=what, format=format
+                )
+            return export.export_free(self.reader, question, name=what, format=format)
         span = self.span(request)
         parameters: dict[str, object] = {}
         if what == "flows":
@@ -327,7 +341,8 @@ def _question(request: Request) -> str:
         raise UsageError("no question: write a SELECT statement")
     if len(question) > SQL_CHARACTERS:
         raise UsageError(f"a question has at most {SQL_CHARACTERS:,} characters")
-    return f"FROM {question}" if question in questions() else question
+    is_whole = question in questions() and question not in SLICED
+    return f"FROM {question}" if is_whole else question
 
 
 def _whole(text: str, name: str) -> int:

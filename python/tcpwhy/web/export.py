@@ -10,6 +10,8 @@ from starlette.responses import FileResponse
 from tcpwhy._core import UsageError
 from tcpwhy.files import write_answer
 from tcpwhy.web.reader import Reader
+from tcpwhy.web.rollup import Rollup
+from tcpwhy.web.slices import sliced
 
 MOST_ROWS = 1_000_000
 """Of a file; `tcpwhy query` has no such bound."""
@@ -35,6 +37,16 @@ def export_free(reader: Reader, query: str, *, name: str, format: str) -> FileRe
     if format not in TYPES:
         raise UsageError(f"no format {format!r}: there are {', '.join(TYPES)}")
     with reader.selected(query, limit_s=LIMIT_S) as relation:
+        return _sent(relation, name, format)
+
+
+def export_sliced(
+    reader: Reader, rollup: Rollup, question: str, *, name: str, format: str
+) -> FileResponse:
+    """The same for a stored question that is asked for one stretch of time after another."""
+    if format not in TYPES:
+        raise UsageError(f"no format {format!r}: there are {', '.join(TYPES)}")
+    with sliced(reader, rollup, question, most=MOST_ROWS, limit_s=LIMIT_S) as relation:
         return _sent(relation, name, format)
 
 

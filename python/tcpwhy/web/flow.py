@@ -11,7 +11,7 @@ from tcpwhy.explain.reading import of_tables
 from tcpwhy.files import AsArrow
 from tcpwhy.report import flowpage
 from tcpwhy.report.markup import joined
-from tcpwhy.report.pictures import SIZE
+from tcpwhy.report.pictures import NARROW, SIZE
 from tcpwhy.web.overview import Range
 from tcpwhy.web.reader import Reader
 
@@ -62,7 +62,9 @@ def has_graph(reader: Reader, flow_id: int) -> bool:
     return bool(0 < reader.ask(query)[0]["n"] <= MOST_SEGMENTS)
 
 
-def graph(reader: Reader, flow_id: int, kind: str, theme: str = "auto") -> str:
+def graph(
+    reader: Reader, flow_id: int, kind: str, theme: str = "auto", *, is_narrow: bool = False
+) -> str:
     """Draw a flow: as a page to zoom in, or as a picture to stand beside its argument."""
     from tcpwhy.graph import draw
 
@@ -72,7 +74,8 @@ def graph(reader: Reader, flow_id: int, kind: str, theme: str = "auto") -> str:
         drawn = draw(str(reader.path), flow=flow_id)
         if kind == "html":
             return drawn.html()
-        return drawn.svg(width=SIZE[0], height=SIZE[1], theme=theme, titled=False)
+        width, height = NARROW if is_narrow else SIZE
+        return drawn.svg(width=width, height=height, theme=theme, titled=False)
 
 
 def live_graph(reader: Reader, flow_id: int, interface: str, seconds: float) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from tcpwhy.overview import LEAST_GAIN, split_remedy
+from tcpwhy.overview import LEAST_GAIN
 from tcpwhy.report.distributions import step_ns
 from tcpwhy.web.reader import Reader
 from tcpwhy.web.rollup import STEP_NS, Rollup
@@ -156,7 +156,7 @@ def middle(bins: list[tuple[float, int]]) -> float | None:
 
 def gains(reader: Reader, span: Range) -> list[dict[str, Any]]:
     """Find the directions that would gain most time."""
-    found = reader.ask(
+    return reader.ask(
         f"""SELECT flow_id, direction, src, src_port, dst, dst_port, start_ns, limitation, cause,
             confidence, unique_bytes AS bytes, goodput_bps, headroom_bps, remedy,
             (payload_bytes * 8e9 / throughput_bps)::BIGINT AS span_ns
@@ -164,9 +164,6 @@ def gains(reader: Reader, span: Range) -> list[dict[str, Any]]:
             AND throughput_bps > 0 AND headroom_bps > {LEAST_GAIN} * goodput_bps
         ORDER BY (1 - goodput_bps / headroom_bps) * span_ns DESC LIMIT {GAINS}"""
     )
-    for row in found:
-        row["remedy"] = split_remedy(row["remedy"])[0] if row["remedy"] else None
-    return found
 
 
 def now(reader: Reader, end_ns: int) -> list[dict[str, Any]]:

@@ -48,6 +48,14 @@ class Answer(NamedTuple):
     """Whether there are more than were wanted."""
 
 
+def answered(relation: "duckdb.DuckDBPyRelation", most: int) -> Answer:
+    """Fetch the first rows of a relation."""
+    # One more tells whether there are more.
+    rows = relation.limit(most + 1).fetchall()
+    types = [str(kind) for kind in relation.types]
+    return Answer(relation.columns, types, rows[:most], len(rows) > most)
+
+
 class Reader:
     """Asks a store; one for all requests."""
 
@@ -74,10 +82,7 @@ class Reader:
     def free(self, query: str, *, most: int, limit_s: float = TIME_LIMIT_S) -> Answer:
         """Answer a question of somebody else: one SELECT, up to a number of rows."""
         with self.selected(query, limit_s=limit_s) as relation:
-            # One more tells whether there are more.
-            rows = relation.limit(most + 1).fetchall()
-            types = [str(kind) for kind in relation.types]
-            return Answer(relation.columns, types, rows[:most], len(rows) > most)
+            return answered(relation, most)
 
     @contextmanager
     def selected(

@@ -18,7 +18,9 @@ export async function view([, id]) {
     found.has_graph ? h("section", { class: "card" },
       h("div", { class: "row between" }, h("h2", {}, "Time and sequence"),
         h("a", { class: "button", href: `/flow/${id}/graph`, "data-plain": true }, "Zoom in")),
-      h("img", { class: "graph", src: `/flow/${id}/graph.svg?theme=${themeNow()}`, alt: `Time-sequence graph of ${found.pair}; its page has the numbers` })) : null,
+      h("picture", {},
+        h("source", { media: "screen and (max-width: 700px)", srcset: `/flow/${id}/graph.svg?theme=${themeNow()}&size=narrow` }),
+        h("img", { class: "graph", src: `/flow/${id}/graph.svg?theme=${themeNow()}`, alt: `Time-sequence graph of ${found.pair}; its page has the numbers` }))) : null,
     ...[...argument.children].map((side) => h("section", { class: "card" }, side)),
     intervals(found),
   ].filter(Boolean);

@@ -67,13 +67,13 @@ function listing(found, given) {
     return { content: h("button", { type: "button", onclick: () => change({ sort: key, order }) }, title),
       class: `n ${more}`.trim(), "aria-sort": isHere ? (isUp ? "ascending" : "descending") : null };
   };
-  const heads = ["sender and receiver", "limited by", { content: "sure", class: "wide" }, head("bytes", "bytes"), head("duration", "time", "wide"),
+  const heads = ["sender and receiver", "limited by", { content: "sure", class: "wide" }, head("bytes", "bytes", "wide"), head("duration", "time", "wide"),
     head("throughput", "throughput"), head("rtt", "RTT", "wide"), head("loss", "sent again", "wide"), head("gain", "could be", "wide")];
   const rows = found.rows.map((row) => [
     { content: [h("a", { href: `/flow/${row.flow_id}`, title: row.evidence ?? row.null_reason ?? "" }, `${row.src}:${row.src_port}`),
-      h("span", { class: "to" }, `→ ${row.dst}:${row.dst_port}`)], class: "pair" },
+      h("span", { class: "to" }, `→ ${row.dst}:${row.dst_port}`), h("span", { class: "narrow" }, bytes(row.unique_bytes))], class: "pair" },
     limit(row.limitation, row.cause), { content: sure(row.confidence) ?? "", class: "wide" },
-    number(bytes(row.unique_bytes)), number(duration(row.end_ns - row.start_ns), "wide"), number(rate(row.throughput_bps)),
+    number(bytes(row.unique_bytes), "wide"), number(duration(row.end_ns - row.start_ns), "wide"), number(rate(row.throughput_bps)),
     number(duration(row.rtt_mean_ns), "wide"),
     number(row.payload_bytes ? share(row.retransmitted_bytes / row.payload_bytes) : "–", "wide"),
     number(row.headroom_bps > 1.05 * row.goodput_bps ? rate(row.headroom_bps) : "–", "wide")]);

@@ -144,6 +144,11 @@ def pages(path: Path) -> None:
             "two hours compared": f"/api/compare?{hours}",
             "question `shares`": "/api/sql?q=shares",
             "question `worst_flows`": "/api/sql?q=worst_flows",
+            "question `shares_by_port`": "/api/sql?q=shares_by_port",
+            "question `limitation_over_time`": "/api/sql?q=limitation_over_time",
+            "question `score_cdf`": "/api/sql?q=score_cdf",
+            "question `coverage`": "/api/sql?q=coverage",
+            "all of `limitation_over_time` as a file": "/export/sql.csv?q=limitation_over_time",
             "question: `SELECT count(*) FROM intervals`": f"/api/sql?q={COUNT}",
             "overview again": "/api/overview",
         }.items():

@@ -24,6 +24,7 @@ from tcpwhy.cli import tcpwhy
 from tcpwhy.model import Parameter, models
 from tcpwhy.options import OPTIONS, options_of
 from tcpwhy.store import questions
+from tcpwhy.vocabulary import REASONS, reasons
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = "docs/reference"
@@ -88,6 +89,10 @@ def tables() -> Iterator[str]:
         for column, kind, nullable, doc in columns:
             kind = SQL_TYPES.get(kind, kind.lower())
             yield f"| `{column}` | {kind} | {'yes' if nullable else ''} | {_cell(doc)} |"
+    for column in REASONS:
+        yield from ["", f"## Words of `{column}`", "", "| word | meaning |", "|---|---|"]
+        for reason in reasons(column):
+            yield f"| `{reason.word}` | {_cell(reason.meaning)} |"
 
 
 def keywords() -> str:

@@ -34,12 +34,18 @@ CITED_LATER = ("tools/tidy.py", "tests/test_tidy.py")
 
 # Words of docs/style.md that are gone for good, by the folders that are free of them.
 BANNED = {
+    "crates/core/src/diagnosis/": r"told|lately|deaf|spare|settled",
     "crates/core/src/flow/": r"told|lately|deaf|spare|settled",
     "crates/core/src/wire/": r"told|lately|deaf|spare|settled|of which",
     "crates/core/src/record/": r"told|lately|deaf|spare|settled",
     "crates/core/src/score/": r"told|lately|deaf|spare|settled|of which",
     "crates/core/src/model/": r"told|lately|deaf|spare|settled",
 }
+
+
+# Folders whose comments have no longer sentences, and how many words that is.
+BRIEF = ("crates/core/src/diagnosis/", "crates/core/src/record/", "crates/core/src/score/")
+SENTENCE_WORDS = 25
 
 
 class Breach(NamedTuple):
@@ -153,6 +159,17 @@ def words(source: Source) -> Iterator[tuple[int, str]]:
                     yield number, f"{match[0]}: see docs/style.md for the word"
 
 
+def sentences(source: Source) -> Iterator[tuple[int, str]]:
+    """Sentences of comments are short."""
+    if not (source.is_rust and source.path.startswith(BRIEF)):
+        return
+    for number, text in _rust_comments(source):
+        for sentence in re.split(r"(?<=[.;:])\s+", text):
+            count = sum(bool(re.search(r"\w", word)) for word in sentence.split())
+            if count > SENTENCE_WORDS:
+                yield number, f"a sentence of {count} words: at most {SENTENCE_WORDS}"
+
+
 RULES: list[Callable[[Source], Iterator[tuple[int, str]]]] = [
     sizes,
     functions,
@@ -162,6 +179,7 @@ RULES: list[Callable[[Source], Iterator[tuple[int, str]]]] = [
     paths,
     citations,
     words,
+    sentences,
 ]
 
 
@@ -226,6 +244,18 @@ def _rust_code(source: Source) -> Iterator[tuple[int, str]]:
         if line.startswith("#[cfg(test)]"):
             return
         yield number, re.sub(r'"(\\.|[^"\\])*"', '""', line).partition("//")[0]
+
+
+def _rust_comments(source: Source) -> Iterator[tuple[int, str]]:
+    """Give paragraphs of comments, each with its first line."""
+    first, parts = 0, list[str]()
+    for number, line in enumerate([*source.lines, ""], 1):
+        if (match := re.match(r"\s*//[/!]?\s?(.*\S)", line)) is not None:
+            first = first if parts else number
+            parts.append(match[1])
+        elif parts:
+            yield first, " ".join(parts)
+            parts = []
 
 
 if __name__ == "__main__":

@@ -75,7 +75,8 @@ class Capacity(NamedTuple):
     tap: str
     configured_bps: float
     found_bps: float | None
-    method: str | None
+    unknown: str | None
+    """Why it was not found."""
 
 
 class LeftOut(NamedTuple):

@@ -235,7 +235,7 @@ def _capacity(parts: Sequence[Part]) -> Iterator[str]:
     for part in parts:
         near, missing = _capacities(part)
         reasons = Counter(
-            row.method or "no reason" for row in part.capacities if row.found_bps is None
+            row.unknown or "no reason" for row in part.capacities if row.found_bps is None
         )
         words = ", ".join(f"{word} {count}" for word, count in reasons.most_common(3))
         rows.append([part.words, _of(near), str(missing), words])

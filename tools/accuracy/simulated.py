@@ -123,7 +123,7 @@ def _judge_half(
     found.with_verdict += row["cause"] is not None
     server = scenario.bottleneck(known.case.spec, half.flow, half.backward)
     if server is not None and row["data_packets"] >= CAPACITY_PACKETS:
-        measured = (row["capacity_bps"], row["capacity_method"])
+        measured = (row["capacity_bps"], row["capacity_unknown"])
         found.capacities.append(Capacity(found.case.name, tap, server.rate_bps, *measured))
     mine = [expect for expect in expects if truth.half_of(expect) == half]
     all_of_it = [expect for expect in found.case.expects if truth.half_of(expect) == half]
@@ -163,5 +163,5 @@ CAPACITY_PACKETS = 300
 _WHO = ["src", "src_port", "dst", "dst_port", "start_ns", "end_ns", "data_packets", "unique_bytes"]
 _VERDICT = ["limitation_siekkinen", "limitation", "cause", "confidence", "evidence"]
 _SHARES = [f"share_{name}" for name in CLASSES]
-_MORE = ["capacity_bps", "capacity_method", "headroom_bps", "next_limitation"]
+_MORE = ["capacity_bps", "capacity_unknown", "headroom_bps", "next_limitation"]
 _KEPT = {"flows": _WHO + _VERDICT + _MORE, "intervals": _WHO + _VERDICT + _SHARES}

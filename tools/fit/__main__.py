@@ -1,6 +1,6 @@
 """Fits the evidence model and writes it into core: `make fit`.
 
-python -m fit [--worlds 14000] [--cache FOLDER] [--output FILE]
+python -m fit [--worlds 13600] [--cache FOLDER] [--output FILE]
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def main() -> None:
 def parse() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="fit", description=__doc__)
-    parser.add_argument("--worlds", type=int, default=14000, help="worlds that are fitted")
-    parser.add_argument("--held", type=int, default=500, help="worlds that calibrate")
+    parser.add_argument("--worlds", type=int, default=13600, help="worlds that are fitted")
+    parser.add_argument("--held", type=int, default=1500, help="worlds that calibrate")
     parser.add_argument("--variants", type=int, default=6, help="variants of each scenario")
     parser.add_argument("--cache", type=Path, default=ROOT / "target" / "fit")
     parser.add_argument("--output", type=Path, default=WEIGHTS)
@@ -57,8 +57,8 @@ def sources(options: argparse.Namespace) -> dict[str, Rows]:
     ask = partial(gather.gather, cache=options.cache, workers=options.workers)
     variants = gather.variants(gather.DRAW_FIT, options.variants)
     found = {
-        "worlds": gather.pushed(ask("worlds", range(options.worlds), gather.of_world), 1),
-        "variants": gather.pushed(ask("variants", variants, gather.of_variant), 2),
+        "worlds": ask("worlds", range(options.worlds), gather.of_world),
+        "variants": ask("variants", variants, gather.of_variant),
     }
     if (options.captures / "manifest.csv").exists():
         files = policing.captures(options.captures)
@@ -75,8 +75,8 @@ def held_out(options: argparse.Namespace) -> dict[str, Rows]:
     seeds = range(CALIBRATE_FROM, CALIBRATE_FROM + options.held)
     variants = gather.variants(gather.DRAW_CALIBRATE, 1)
     found = {
-        "worlds": gather.pushed(ask("held worlds", seeds, gather.of_world), 3),
-        "variants": gather.pushed(ask("held variants", variants, gather.of_variant), 4),
+        "worlds": ask("held worlds", seeds, gather.of_world),
+        "variants": ask("held variants", variants, gather.of_variant),
     }
     return {name: weighted(rows, HELD_WEIGHT[name]) for name, rows in found.items()}
 
@@ -91,7 +91,7 @@ def head(options: argparse.Namespace, fitted: dict[str, Rows], found: Calibratio
     counts = ", ".join(f"{int((rows.main >= 0).sum())} of {name}" for name, rows in fitted.items())
     names = gather.items()
     return [
-        "tcpwhy evidence model 2, made by make fit",
+        "tcpwhy evidence model 3, made by make fit",
         f"worlds: generator {worlds.VERSION}, seeds 0 to {options.worlds - 1}",
         f"variants: draw {gather.DRAW_FIT}, {options.variants} of each scenario",
         f"intervals: {counts}",
@@ -123,7 +123,7 @@ def report(model: Model, calibration: Calibration, rows: Rows) -> None:
 
 WEIGHT = {"worlds": 1.0, "variants": 4.0, "policing": 4.0, "real": 10.0}
 HELD_WEIGHT = {"worlds": 1.0, "variants": 0.02}
-CALIBRATE_FROM = 14_000
+CALIBRATE_FROM = 100_000
 
 if __name__ == "__main__":
     main()

@@ -102,29 +102,6 @@ def together(parts: list[Rows]) -> Rows:
     return Rows(*(np.concatenate([getattr(each, name) for each in moved]) for name in names))
 
 
-def pushed(rows: Rows, seed: int) -> Rows:
-    """Let half of the senders set PSH on super-segments as well, as Linux does since 4.20.
-
-    The simulator sets it at the ends of writes only, and a forest that saw nothing else would take
-    a kernel's PSH for a program's. A super-segment has 2 to 44 segments (`tcp_tso_autosize`).
-    """
-    draw = np.random.default_rng(seed)
-    count = int(rows.series.max()) + 1
-    rate = np.where(
-        draw.random(count) < 0.5, 1 / np.exp(draw.uniform(np.log(2), np.log(44), count)), 0
-    )
-    rate = np.clip(rate[rows.series] * draw.uniform(0.8, 1.2, len(rows.series)), 0, 1)
-    values, names = rows.values.copy(), items()
-    for before in ("", "before_"):
-        pushes, smalls, fully = (
-            names.index(before + name) for name in ("pushes", "smalls", "pushed_fully")
-        )
-        values[:, pushes] += (1 - values[:, pushes]) * rate
-        some = values[:, pushes] > 0
-        values[some, fully] = values[some, smalls] / values[some, pushes]
-    return replace(rows, values=values)
-
-
 def key(cases: list[Any]) -> str:
     """Name what is gathered: other cases, items or generators are another file."""
     said = f"{items()}{worlds.VERSION}{cases}{_core.world_version()}"

@@ -1,8 +1,15 @@
-"""A browser for the tests: Debian's Chromium, driven by playwright."""
+"""What tests in a browser share: Debian's Chromium, driven by playwright, and what it opens.
 
+A plugin of pytest: `browser` is a fixture of every module, started when a test of it asks.
+"""
+
+import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,6 +39,13 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
+@pytest.fixture(scope="module", name="browser")
+def _browser() -> Iterator[Any]:
+    """Give a browser to the tests of a module: no longer, since it keeps an event loop running."""
+    with chromium() as started:
+        yield started
+
+
 class Watched:
     """A page whose complaints and requests are noted."""
 
@@ -50,6 +64,45 @@ def opened(browser: Any, url: str, *, width: int = 1400, scheme: str = "light") 
     seen = Watched(browser, viewport=size, color_scheme=scheme, accept_downloads=True)
     seen.page.goto(url)
     return seen
+
+
+def graph_page(browser: Any, graph: Any, path: Path, **options: Any) -> Watched:
+    """Write the page of a graph and open it; `shown` is then the page, to scripts of a test."""
+    graph.write(path)
+    seen = Watched(browser, **{"viewport": {"width": 1400, "height": 950}} | options)
+    seen.page.goto(path.as_uri(), timeout=PATIENCE_MS)
+    seen.page.wait_for_function("globalThis.tcpwhy", timeout=PATIENCE_MS)
+    seen.page.evaluate("async () => { globalThis.shown = await tcpwhy }")
+    return seen
+
+
+PATIENCE_MS = 120_000
+"""For a graph of a million segments."""
+
+
+def analysed(path: Path, *captures: str) -> Path:
+    """Make a store of captures of tests/data, by their names."""
+    files = [f"tests/data/{name}.pcap" for name in captures]
+    command = [sys.executable, "-m", "tcpwhy", "analyze", *files, "-o", f"{path}/"]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    return path
+
+
+@contextmanager
+def served(*arguments: object) -> Iterator[str]:
+    """Serve a store by the command; give the link that it tells."""
+    command = [sys.executable, "-m", "tcpwhy", "serve", *map(str, arguments), "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            link = None
+            while link is None:
+                line = process.stderr.readline() if process.stderr else ""
+                assert line, "the server ended"
+                link = re.search(r"https?://\S+", line)
+            yield link[0]
+        finally:
+            process.terminate()
+            process.wait(20)
 
 
 CONTRAST = """() => {

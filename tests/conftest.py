@@ -17,7 +17,7 @@ pyarrow = pytest.importorskip("pyarrow", reason="the tests make batches with pya
 
 ROOT = Path(__file__).parent.parent
 
-pytest_plugins = ["quiet"]
+pytest_plugins = ["quiet", "browser"]
 
 type_defaults = {"Utf8": "", "Boolean": False, "Float64": 0.0}
 

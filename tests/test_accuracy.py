@@ -94,9 +94,9 @@ def test_share_errors_are_means_of_absolute_differences_in_points():
 
 def test_capacities_count_when_given_and_near():
     rows = [
-        Capacity("a", "sender", 10e6, 10.9e6, "x"),
-        Capacity("b", "sender", 10e6, 8.9e6, "x"),
-        Capacity("c", "sender", 10e6, None, "refused: few samples"),
+        Capacity("a", "sender", 10e6, 10.9e6, None),
+        Capacity("b", "sender", 10e6, 8.9e6, None),
+        Capacity("c", "sender", 10e6, None, "too_few_samples"),
     ]
     assert tables.capacity_rate(rows) == (Rate(1, 2), 1)
 

@@ -10,7 +10,7 @@ import pytest
 
 from tcpwhy import InputError, UsageError, vocabulary
 from tcpwhy.explain import filters
-from tcpwhy.explain.connection import explain_connection
+from tcpwhy.explain.connection import _gain, explain_connection
 from tcpwhy.explain.doubts import doubts
 from tcpwhy.explain.numbers import numbers
 from tcpwhy.explain.text import told
@@ -354,11 +354,11 @@ def test_a_full_link_is_not_slower_than_what_passed(half):
     assert fast[1].startswith("Packets passed the observer at 1.20 Gbit/s: the full link lies")
 
 
-def test_a_remedy_and_the_reason_for_an_unknown_gain_are_said_once(half):
-    known = half._replace(remedy="do this; what that would gain is not known: nothing shows it")
-    assert (known.fix, known.no_gain) == ("do this", "nothing shows it")
-    plain = half._replace(remedy="do this")
-    assert (plain.fix, plain.no_gain) == ("do this", None)
+def test_the_reason_for_an_unknown_gain_is_a_word_of_the_core(half):
+    for reason in vocabulary.reasons("gain_unknown"):
+        unknown = half._replace(headroom_bps=None, gain_unknown=reason.word)
+        assert _gain(unknown) == f"Cannot be predicted: {reason.meaning}."
+    assert "what would limit next" in _gain(half._replace(headroom_bps=None, gain_unknown=None))
 
 
 def test_the_least_round_trip_says_where_it_is_from(half):
@@ -423,11 +423,11 @@ def test_every_cause_has_a_culprit_and_without_a_verdict_the_reason_is_given(hal
 def test_what_is_unknown_is_said_to_be(half):
     unknown = {"rtt_samples": 0, "handshake_rtt_ns": None, "rwnd_max": None, "position": None}
     unknown |= {"handshake_seen": False, "capacity_bps": None, "flight_size_max": None}
-    unknown |= {"capacity_method": "refused: timestamp resolution", "capacity_lower_bps": None}
+    unknown |= {"capacity_method": None, "capacity_unknown": "no_mode", "capacity_lower_bps": None}
     said = numbers(half._replace(**unknown))
     assert said["RTT"] == "Unknown: no acknowledgement could be timed."
     assert said["Window"] == "Unknown: its scale was in the handshake, which was not seen."
-    assert said["Capacity"] == "Unknown, timestamp resolution."
+    assert said["Capacity"] == "Unknown: no mode in the packet gaps."
     assert said["Observer"] == "Unknown where the capture was made."
 
 

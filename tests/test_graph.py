@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tcpwhy import UsageError, analyze, vocabulary
+from tcpwhy import colours as terminal_colours
 from tcpwhy.graph import draw
 from tcpwhy.graph.drawing import specification
 from tcpwhy.graph.pack import column
@@ -318,7 +319,8 @@ def test_verdicts_have_the_same_colours_everywhere():
         assert (light[role], dark[role]) == (one.colour_light, one.colour_dark)
         assert sheet.count(f"--l-{one.word}:{one.colour_light}") == 2
         assert sheet.count(f"--l-{one.word}:{one.colour_dark}") == 2
-        assert vocabulary.hue(one.word) == one.hue
+        for ground, colour in (("light", one.colour_light), ("dark", one.colour_dark)):
+            assert terminal_colours.of(one.word, ground) == colour
     with_colour = re.compile(r"#[0-9a-fA-F]{6}\b")
     known = {colour for one in vocabulary.limitations() for colour in (one.colour_light,)}
     for path in Path("python/tcpwhy").rglob("*"):

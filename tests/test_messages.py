@@ -188,3 +188,24 @@ def test_a_pace_is_a_number_above_0(plain, pace, told):
 def test_what_a_live_or_paced_run_lost_is_said_at_its_end(lost, rows_lost, told):
     run = SimpleNamespace(lost=lambda: lost)
     assert list(losses(run, [SimpleNamespace(name="f.csv", rows_lost=rows_lost)])) == told
+
+
+@pytest.mark.parametrize("form", ["table", "csv"])
+def test_a_standard_output_that_was_closed_is_named(form):
+    command = f"exec {sys.executable} -m tcpwhy analyze {CAPTURE} --format {form} >&-"
+    done = subprocess.run(
+        ["sh", "-c", command], stderr=subprocess.PIPE, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, said(done)) == (1, "standard output: Bad file descriptor")
+
+
+def test_a_display_filter_is_taken_for_one(plain):
+    done = plain("analyze", CAPTURE, "--filter", "tcp.port == 5001")
+    assert done.returncode == 2
+    assert "this looks like a display filter of Wireshark" in said(done)
+
+
+def test_a_mistyped_model_is_suggested(plain):
+    done = plain("model", "matis")
+    assert done.returncode == 2
+    assert said(done).startswith("no model 'matis': did you mean mathis?")

@@ -93,3 +93,7 @@ def test_a_frame_has_no_page(tcpwhy, tmp_path):
 def test_a_graph_of_nothing_is_refused():
     with pytest.raises(UsageError, match="no flow"):
         explain_connection(SLOW, flow=1)
+
+
+def test_a_result_says_what_it_is_of():
+    assert repr(analyze(SLOW)) == f"<tcpwhy.Result of {SLOW}: flows>"

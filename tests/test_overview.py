@@ -193,8 +193,16 @@ def test_the_way_on_is_shown_with_the_number(shown):
     ],
 )
 def test_a_remedy_is_shown_with_what_is_known_of_its_gain(shown, columns, told):
-    remedy = "mend the cable; what that would gain is not known: nothing shows it"
-    remedy = remedy if not columns else "mend the cable"
-    half = HALVES[0] | {"remedy": remedy, "goodput_bps": 1.3e6} | columns
+    half = HALVES[0] | {"remedy": "mend the cable", "goodput_bps": 1.3e6} | columns
     assert told in shown([half])
     assert "mend" not in shown([half | {"limitation": "application"}])
+
+
+def test_packets_are_read_before_the_database_is_there(tmp_path):
+    """Opening it costs as much as all that happens before, and a wrong condition tells at once."""
+    sink = Sink(str(tmp_path / "view.txt"), ("flows",))
+    assert "_connection" not in vars(sink)
+    sink.close()
+    assert "_connection" in vars(sink)
+    with pytest.raises(UsageError, match="--where"):
+        Sink(str(tmp_path / "view.txt"), ("flows",), Run(choice=Choice(where="no_such = 1")))

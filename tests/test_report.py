@@ -7,7 +7,7 @@ import re
 
 import duckdb
 import pytest
-from browser import CONTRAST, chromium, opened
+from browser import CONTRAST, opened
 
 from tcpwhy._core import Rows
 from tcpwhy.graph.palette import contrast
@@ -17,6 +17,7 @@ from tcpwhy.report.markdown import escaped
 from tcpwhy.report.markup import Html, tag
 from tcpwhy.report.page import page, stylesheet
 from tcpwhy.report.palette import known
+from tcpwhy.report.pictures import NARROW, SIZE
 from tcpwhy.report.source import Source, open_source
 from tcpwhy.study import internet
 
@@ -264,23 +265,27 @@ def test_the_style_of_pages_has_contrast(theme):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1400, 420])
-def test_in_a_browser(contents, tmp_path, scheme, width):
+def test_in_a_browser(browser, contents, tmp_path, scheme, width):
     path = tmp_path / "r.html"
     path.write_text(page(contents), encoding="utf-8")
-    with chromium() as started:
-        seen = opened(started, path.as_uri(), width=width, scheme=scheme)
-        web = seen.page
-        assert web.evaluate("document.documentElement.scrollWidth") <= width
-        for figure in web.locator("figure.chart").all():
-            figure.scroll_into_view_if_needed()
-            figure.locator(".live svg").wait_for()
-        assert web.locator(".still").count() == 0
-        link = web.locator("#gains a").first
-        link.focus()
-        web.keyboard.press("Enter")
-        opened_flow = web.locator(f"{link.get_attribute('href')}[open]")
-        opened_flow.wait_for()
-        assert "kept it from going faster" in opened_flow.inner_text()
-        assert web.evaluate(CONTRAST) == []
-        assert seen.complaints == []
-        assert seen.requests == [path.as_uri()]
+    seen = opened(browser, path.as_uri(), width=width, scheme=scheme)
+    web = seen.page
+    assert web.evaluate("document.documentElement.scrollWidth") <= width
+    for figure in web.locator("figure.chart").all():
+        figure.scroll_into_view_if_needed()
+        figure.locator(".live svg").wait_for()
+    assert web.locator(".still").count() == 0
+    link = web.locator("#gains a").first
+    link.focus()
+    web.keyboard.press("Enter")
+    opened_flow = web.locator(f"{link.get_attribute('href')}[open]")
+    opened_flow.wait_for()
+    assert "kept it from going faster" in opened_flow.inner_text()
+    drawn = opened_flow.locator("figure.graph img")
+    drawn.scroll_into_view_if_needed()
+    # A telephone has a picture of its own, whole and with letters that are read.
+    assert drawn.evaluate("image => image.naturalWidth") == (SIZE if width > 700 else NARROW)[0]
+    assert drawn.bounding_box()["width"] <= width
+    assert web.evaluate(CONTRAST) == []
+    assert seen.complaints == []
+    assert seen.requests == [path.as_uri()]

@@ -36,6 +36,7 @@ LONG_PYTHON = "def long():\n" + "    step()\n" * 80
         ("crates/io/src/a.rs", "// See ALGORITHMS 7.\n", "by section"),
         ("crates/io/src/a.rs", "// A rate (algorithms 99).\n", "no section 99"),
         ("crates/core/src/flow/a.rs", "// The last that was told.\n", "docs/style.md"),
+        ("crates/core/src/record/a.rs", "/// A" + " b" * 25 + ".\n", "of 26 words"),
     ],
 )
 def test_a_breach_is_found(path, text, rule):

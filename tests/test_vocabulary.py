@@ -68,6 +68,14 @@ def test_the_paper_is_judged_by_one_rubric():
     assert not vocabulary.is_paper_right(None, {"application"})
 
 
+@pytest.mark.parametrize("column", vocabulary.REASONS)
+def test_every_reason_is_one_word_with_a_meaning(column):
+    for reason in vocabulary.reasons(column):
+        assert reason.word.isidentifier()
+        assert vocabulary.meaning(column, reason.word) == reason.meaning
+    assert vocabulary.meaning(column, None) is vocabulary.meaning(column, "no_such") is None
+
+
 def test_a_word_that_nobody_knows_is_shown_as_it_is():
     assert vocabulary.plain("no_such_limit") == "no_such_limit"
     assert vocabulary.block("no_such_limit") == vocabulary.block(None) == vocabulary.UNKNOWN_BLOCK

@@ -72,6 +72,8 @@ def test_examples_run(name, tcpwhy, folder):
     for line in examples(name):
         if "|" in line or "$(" in line or ">" in line.partition("'")[0] or "~" in line:
             continue
+        if "BROKER" in line:  # a server that is not there
+            continue
         words = [word for word in shlex.split(line) if word != "*.pcap"]
         if "*.pcap" in line:
             words[2:2] = ["slow.pcap", "behind.pcap"]

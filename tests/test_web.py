@@ -14,9 +14,11 @@ pytest.importorskip("httpx2", reason="the client of these tests needs httpx2")
 from starlette.testclient import TestClient
 
 from tcpwhy import UsageError
+from tcpwhy.report.pictures import NARROW
 from tcpwhy.sinks.store import Sink
 from tcpwhy.store import Store
 from tcpwhy.web import reader as reading
+from tcpwhy.web import slices
 from tcpwhy.web.app import make
 from tcpwhy.web.guard import POLICY, is_loopback
 from tcpwhy.web.overview import SHORT_NS
@@ -201,6 +203,9 @@ def test_a_flow_whose_segments_were_kept_has_its_graph(tmp_path, tcpwhy):
         assert "prefers-color-scheme" in picture.text
         assert "prefers-color-scheme" not in dark
         assert made.get(f"/flow/{flow_id}/graph.svg?theme=</style>").status_code == 400
+        narrow = made.get(f"/flow/{flow_id}/graph.svg?size=narrow").text
+        assert f'viewBox="0 0 {NARROW[0]} ' in narrow
+        assert made.get(f"/flow/{flow_id}/graph.svg?size=9").status_code == 400
         page = made.get(f"/flow/{flow_id}/graph")
         assert "frame-ancestors 'none'" in page.headers["content-security-policy"]
         assert "script-src 'sha256-" in page.text.replace("&#x27;", "'")
@@ -269,6 +274,42 @@ def test_questions_of_ones_own(client):
         "/api/sql", params={"q": "SELECT 'nan'::DOUBLE, [1], DATE '2026-01-02'"}
     ).json()
     assert odd["rows"] == [["nan", "[1]", "2026-01-02"]]
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 50, 10**6])
+@pytest.mark.parametrize("is_read", [True, False])
+def test_a_question_over_time_is_the_same_by_stretches(
+    store, batch_of, monkeypatch, at_once, is_read
+):
+    """Also with minutes that the sums leave out, and halves with many intervals in a minute."""
+    silent = {"data_packets": 0, "unique_bytes": 0, "limitation": None}
+    again = [row(n // 3, limitation="policer", start_ns=BEGIN + n * SECOND) for n in range(300)]
+    write(store, (), [row(n, **silent) for n in (-1, 200, 300)] + again, batch_of)
+    monkeypatch.setattr(slices, "ROWS_AT_ONCE", at_once)
+    reader = Reader(store)
+    rollup = Rollup(reader)
+    if is_read:
+        rollup.refresh()
+    expected = sorted(Store(store).query("limitation_over_time").fetchall())
+    with slices.sliced(reader, rollup, "limitation_over_time", most=10**6) as answer:
+        assert sorted(answer.fetchall()) == expected
+    with slices.sliced(reader, rollup, "limitation_over_time", most=20) as answer:
+        first = answer.fetchall()
+    assert len(first) == 20
+    assert {one[0] for one in first} <= {one[0] for one in expected[:30]}
+
+
+def test_a_question_over_time_is_answered_on_the_page_and_as_a_file(client, store, tmp_path):
+    asked = {"q": "limitation_over_time"}
+    found = client.get("/api/sql", params=asked).json()
+    expected = Store(store).query("limitation_over_time")
+    assert (found["names"], len(found["rows"])) == (expected.columns, 120)
+    path = tmp_path / "answer.parquet"
+    path.write_bytes(client.get("/export/sql.parquet", params=asked).content)
+    assert duckdb.sql(f"SELECT sum(bytes)::BIGINT FROM '{path}'").fetchall() == [
+        (sum(1000 + n for n in range(120)),)
+    ]
+    assert client.get("/export/sql.odt", params=asked).status_code == 400
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import math
 import random
 
 import pytest
-from browser import Watched, chromium
+from browser import graph_page
 
 from tcpwhy.graph import draw
 from tcpwhy.graph.drawing import specification
@@ -42,21 +42,11 @@ def graph(tmp_path_factory):
     return draw(path)
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as started:
-        yield started
-
-
 @pytest.fixture
 def opened(browser, graph, tmp_path):
     """Open the page of the graph; at the end nothing may have been asked for or complained of."""
     path = tmp_path / "graph.html"
-    graph.write(path)
-    watched = Watched(browser, viewport={"width": 1400, "height": 950})
-    watched.page.goto(path.as_uri())
-    watched.page.wait_for_function("globalThis.tcpwhy")
-    watched.page.evaluate("async () => { globalThis.shown = await tcpwhy }")
+    watched = graph_page(browser, graph, path)
     yield watched.page
     watched.page.wait_for_timeout(50)
     assert watched.complaints == []
@@ -226,14 +216,8 @@ def test_two_flows_are_compared(browser, graph, tmp_path):
     from tcpwhy.graph import Graph
 
     both = Graph([graph.traces[0], graph.traces[0]], compare=1)
-    path = tmp_path / "both.html"
-    both.write(path)
-    watched = Watched(browser)
-    watched.page.goto(path.as_uri())
-    watched.page.wait_for_function("globalThis.tcpwhy")
-    colours = watched.page.evaluate(
-        "async () => (await tcpwhy).sceneOf((await tcpwhy).view, 900, 600).map(m => m.colour)"
-    )
+    watched = graph_page(browser, both, tmp_path / "both.html")
+    colours = watched.page.evaluate("() => shown.sceneOf(shown.view, 900, 600).map(m => m.colour)")
     assert {"other", "data"} <= set(colours)
     mine = [mark["colour"] for mark in both.scene(View(0.0, 1e9), 900, 600)]
     assert {"other", "data"} <= set(mine)

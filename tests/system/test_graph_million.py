@@ -5,7 +5,7 @@ import math
 
 import numpy
 import pytest
-from browser import Watched, chromium
+from browser import graph_page
 
 from tcpwhy import simulate
 from tcpwhy.graph import draw
@@ -68,26 +68,21 @@ def graph(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def page(graph, tmp_path_factory):
+def page(browser, graph, tmp_path_factory):
     """Open the page, in the size of the picture."""
     path = tmp_path_factory.mktemp("page") / "million.html"
-    graph.write(path)
+    watched = graph_page(browser, graph, path, color_scheme="light")
     assert path.stat().st_size < 5e6
-    with chromium() as started:
-        watched = Watched(started, viewport={"width": 1400, "height": 950}, color_scheme="light")
-        watched.page.goto(path.as_uri(), timeout=120_000)
-        watched.page.wait_for_function("globalThis.tcpwhy", timeout=120_000)
-        watched.page.evaluate(
-            """async ([width, height]) => {
-                globalThis.shown = await tcpwhy;
-                const canvas = document.getElementById("graph");
-                [canvas.style.width, canvas.style.height] = [`${width}px`, `${height}px`];
-                shown.paint();
-            }""",
-            [WIDTH, HEIGHT],
-        )
-        yield watched.page
-        assert watched.complaints == []
+    watched.page.evaluate(
+        """([width, height]) => {
+            const canvas = document.getElementById("graph");
+            [canvas.style.width, canvas.style.height] = [`${width}px`, `${height}px`];
+            shown.paint();
+        }""",
+        [WIDTH, HEIGHT],
+    )
+    yield watched.page
+    assert watched.complaints == []
 
 
 def columns(marks, what):

@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from browser import CONTRAST, Watched, chromium
+from browser import CONTRAST, graph_page
 
 from tcpwhy.graph import draw
 
@@ -51,26 +51,10 @@ def shared_link(tmp_path_factory):
     return capture, flows
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as started:
-        yield started
-
-
-def shown(browser, graph, path, **options):
-    """Open the page of a graph."""
-    graph.write(path)
-    watched = Watched(browser, viewport={"width": 1400, "height": 950}, **options)
-    watched.page.goto(path.as_uri())
-    watched.page.wait_for_function("globalThis.tcpwhy")
-    watched.page.evaluate("async () => { globalThis.shown = await tcpwhy }")
-    return watched
-
-
 @pytest.fixture
 def two(browser, shared_link, tmp_path):
     capture, flows = shared_link
-    watched = shown(browser, draw(capture, flow=flows[:2]), tmp_path / "two.html")
+    watched = graph_page(browser, draw(capture, flow=flows[:2]), tmp_path / "two.html")
     yield watched.page
     assert watched.complaints == []
     assert len(watched.requests) == 1
@@ -101,7 +85,7 @@ def test_both_directions_are_looked_at(browser, shared_link, tmp_path):
     capture, flows = shared_link
     graph = draw(capture, flow=flows[1])
     assert [trace.half.direction for trace in graph.traces] == ["resp", "orig"]
-    page = shown(browser, graph, tmp_path / "both.html").page
+    page = graph_page(browser, graph, tmp_path / "both.html").page
     page.locator("#graph").focus()
     labels, counts = [page.locator("h1").inner_text()], []
     for _ in range(2):
@@ -124,7 +108,7 @@ def test_a_retransmission_is_followed_to_its_first_copy_and_its_acknowledgement(
     capture, flows = shared_link
     graph = draw(capture, flow=flows[0])
     trace = graph.traces[0]
-    page = shown(browser, graph, tmp_path / "again.html").page
+    page = graph_page(browser, graph, tmp_path / "again.html").page
     mark, data = trace.marks["fast_retransmission"], trace.series["data"]
     again, low, high = (int(mark[name][0]) for name in ("frame", "y0", "y1"))
     copy = int(data["frame"][(data["lo"] <= low) & (data["hi"] >= high)][0])
@@ -189,7 +173,7 @@ def test_the_page_follows_the_system_and_its_text_can_be_read(
 ):
     capture, flows = shared_link
     graph = draw(capture, flow=flows[0])
-    watched = shown(browser, graph, tmp_path / "g.html", color_scheme=scheme)
+    watched = graph_page(browser, graph, tmp_path / "g.html", color_scheme=scheme)
     page = watched.page
     corner = """() => [...document.getElementById("graph").getContext("2d")
         .getImageData(2, 2, 1, 1).data.slice(0, 3)]"""
@@ -215,7 +199,7 @@ def test_a_dark_page_prints_light_and_whole(browser, shared_link, tool, tmp_path
     convert = tool("pdftoppm")
     capture, flows = shared_link
     graph = draw(capture, flow=flows[0])
-    page = shown(browser, graph, tmp_path / "g.html", color_scheme="dark").page
+    page = graph_page(browser, graph, tmp_path / "g.html", color_scheme="dark").page
     page.pdf(path=tmp_path / "g.pdf", format="A4", landscape=True, print_background=True)
     corner = """() => [...document.getElementById("graph").getContext("2d")
         .getImageData(2, 2, 1, 1).data.slice(0, 3)]"""

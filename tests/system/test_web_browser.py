@@ -1,14 +1,10 @@
 """The dashboard in a real browser: click, filter, read, follow; nothing is asked elsewhere."""
 
 import re
-import subprocess
-import sys
 import time
-from contextlib import contextmanager
 
-import browser
 import pytest
-from browser import CONTRAST, opened
+from browser import CONTRAST, analysed, opened, served
 
 from tcpwhy.sinks.store import Sink
 
@@ -18,30 +14,9 @@ pytest.importorskip("uvicorn", reason="the dashboard needs the extra web")
 CAPTURES = ("slow_reader", "receiver_window", "application", "bulk_tbf_middle", "loss_middle")
 
 
-@contextmanager
-def served(*arguments):
-    """Serve a store by the command; give the link that it tells."""
-    command = [sys.executable, "-m", "tcpwhy", "serve", *map(str, arguments), "--port", "0"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            link = None
-            while link is None:
-                line = process.stderr.readline()
-                assert line, "the server ended"
-                link = re.search(r"https?://\S+", line)
-            yield link[0]
-        finally:
-            process.terminate()
-            process.wait(20)
-
-
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    path = tmp_path_factory.mktemp("store") / "lab"
-    captures = [f"tests/data/{name}.pcap" for name in CAPTURES]
-    command = [sys.executable, "-m", "tcpwhy", "analyze", *captures, "-o", f"{path}/"]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
-    return path
+    return analysed(tmp_path_factory.mktemp("store") / "lab", *CAPTURES)
 
 
 @pytest.fixture(scope="module")
@@ -50,16 +25,10 @@ def link(store):
         yield found
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    with browser.chromium() as started:
-        yield started
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1400, 420])
-def test_every_view_is_readable_and_keeps_to_itself(chromium, link, scheme, width):
-    seen = opened(chromium, link, width=width, scheme=scheme)
+def test_every_view_is_readable_and_keeps_to_itself(browser, link, scheme, width):
+    seen = opened(browser, link, width=width, scheme=scheme)
     web = seen.page
     for name in ("Overview", "Flows", "Compare", "SQL"):
         web.get_by_role("link", name=name, exact=True).click()
@@ -71,8 +40,8 @@ def test_every_view_is_readable_and_keeps_to_itself(chromium, link, scheme, widt
     assert {address.split("/")[2] for address in seen.requests} == {link.split("/")[2]}
 
 
-def test_from_the_overview_to_the_argument_of_a_flow(chromium, link):
-    web = opened(chromium, link).page
+def test_from_the_overview_to_the_argument_of_a_flow(browser, link):
+    web = opened(browser, link).page
     row = web.locator("section", has_text="Where the time").get_by_role("link", name="slow reader")
     row.click()
     web.wait_for_url("**/flows?limitation=receiver_window")
@@ -92,8 +61,8 @@ def test_from_the_overview_to_the_argument_of_a_flow(chromium, link):
     web.wait_for_url("**/flows?limitation=receiver_window")
 
 
-def test_search_sort_and_reset(chromium, link):
-    web = opened(chromium, f"{link}flows").page
+def test_search_sort_and_reset(browser, link):
+    web = opened(browser, f"{link}flows").page
     search = web.get_by_label("Search", exact=True)
     search.fill("192.0.2.10:48028")
     search.press("Enter")
@@ -110,8 +79,18 @@ def test_search_sort_and_reset(chromium, link):
     web.locator("th[aria-sort=ascending]", has_text="bytes").wait_for()
 
 
-def test_a_range_is_chosen_by_dragging_and_by_keyboard(chromium, link):
-    web = opened(chromium, link).page
+def test_the_list_of_flows_fits_a_telephone(browser, link):
+    """Who sends, what limits, how fast: no column is cut; the bytes stand with the addresses."""
+    web = opened(browser, f"{link}flows", width=420).page
+    listed = web.get_by_role("region", name="Flows")
+    listed.wait_for()
+    assert listed.evaluate("box => box.scrollWidth <= box.clientWidth")
+    assert "MB" in listed.locator("tbody td.pair").first.inner_text()
+    assert "bit/s" in listed.locator("tbody tr").first.inner_text()
+
+
+def test_a_range_is_chosen_by_dragging_and_by_keyboard(browser, link):
+    web = opened(browser, link).page
     chart = web.locator("#over-time svg")
     chart.wait_for()
     box = chart.bounding_box()
@@ -127,8 +106,8 @@ def test_a_range_is_chosen_by_dragging_and_by_keyboard(chromium, link):
     web.wait_for_url(re.compile(r"/$|/\?$"))
 
 
-def test_a_question_of_ones_own_and_its_file(chromium, link):
-    web = opened(chromium, f"{link}sql").page
+def test_a_question_of_ones_own_and_its_file(browser, link):
+    web = opened(browser, f"{link}sql").page
     field = web.get_by_label("Question in SQL")
     field.fill("SELECT count(*) AS directions FROM flows WHERE limitation IS NOT NULL")
     field.press("Control+Enter")
@@ -143,8 +122,8 @@ def test_a_question_of_ones_own_and_its_file(chromium, link):
     assert "only read" in web.get_by_role("alert").inner_text()
 
 
-def test_every_view_is_reached_by_keyboard(chromium, link):
-    web = opened(chromium, link).page
+def test_every_view_is_reached_by_keyboard(browser, link):
+    web = opened(browser, link).page
     web.locator("main[aria-busy=false]").wait_for()
     names = []
     for _ in range(8):
@@ -160,8 +139,8 @@ def test_every_view_is_reached_by_keyboard(chromium, link):
     assert web.evaluate(unnamed) == []
 
 
-def test_the_theme_is_kept(chromium, link):
-    web = opened(chromium, link, scheme="light").page
+def test_the_theme_is_kept(browser, link):
+    web = opened(browser, link, scheme="light").page
     web.locator("main[aria-busy=false]").wait_for()
     ground = "getComputedStyle(document.body).backgroundColor"
     light = web.evaluate(ground)
@@ -172,7 +151,7 @@ def test_the_theme_is_kept(chromium, link):
     assert web.evaluate(ground) == dark
 
 
-def test_pages_follow_a_store_that_grows(chromium, tmp_path, batch_of):
+def test_pages_follow_a_store_that_grows(browser, tmp_path, batch_of):
     def grow(n):
         at = 1_800_000_000 * 10**9 + n * 3 * 10**9
         known = {"flow_id": n, "direction": "orig", "data_packets": 9, "unique_bytes": 1000}
@@ -184,19 +163,19 @@ def test_pages_follow_a_store_that_grows(chromium, tmp_path, batch_of):
 
     grow(1)
     with served(tmp_path / "s") as link:
-        web = opened(chromium, link).page
+        web = opened(browser, link).page
         tile = web.locator(".tile", has_text="connections").locator("b")
         tile.get_by_text("1", exact=True).wait_for()
         grow(2)
         tile.get_by_text("2", exact=True).wait_for(timeout=30_000)
 
 
-def test_a_token_opens_the_dashboard_once(chromium, store, tmp_path):
+def test_a_token_opens_the_dashboard_once(browser, store, tmp_path):
     file = tmp_path / "token"
     file.write_text("0123456789 is a token\n")
     with served(store, "--token-file", file) as link:
         base = link.split("login")[0]
-        seen = opened(chromium, base)
+        seen = opened(browser, base)
         web = seen.page
         web.get_by_label("Token").fill("0123456789 is a token")
         web.get_by_role("button", name="Open").click()

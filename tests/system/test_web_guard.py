@@ -9,7 +9,7 @@ import time
 from urllib.parse import quote, urlsplit
 
 import pytest
-from test_web_browser import served
+from browser import analysed, served
 
 pytest.importorskip("starlette", reason="the dashboard needs the extra web")
 pytest.importorskip("uvicorn", reason="the dashboard needs the extra web")
@@ -18,21 +18,8 @@ TOKEN = "0123456789 is a token"
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory, tcpwhy_once):
-    path = tmp_path_factory.mktemp("guard") / "store"
-    tcpwhy_once("analyze", "tests/data/slow_reader.pcap", "-o", f"{path}/")
-    return path
-
-
-@pytest.fixture(scope="module")
-def tcpwhy_once():
-    import sys
-
-    def run(*arguments):
-        command = [sys.executable, "-m", "tcpwhy", *map(str, arguments)]
-        subprocess.run(command, check=True, capture_output=True, timeout=60)
-
-    return run
+def store(tmp_path_factory):
+    return analysed(tmp_path_factory.mktemp("guard") / "store", "slow_reader")
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,8 @@ import threading
 import time
 from contextlib import contextmanager
 
-import browser
 import pytest
-from browser import opened
-from test_web_browser import served
+from browser import opened, served
 
 pytest.importorskip("starlette", reason="the dashboard needs the extra web")
 pytest.importorskip("uvicorn", reason="the dashboard needs the extra web")
@@ -56,13 +54,12 @@ def transfer():
                 reader.join(10)
 
 
-def test_pages_follow_monitor_and_a_connection_under_way_is_drawn(tmp_path):
+def test_pages_follow_monitor_and_a_connection_under_way_is_drawn(browser, tmp_path):
     with (
         transfer() as port,
         served(tmp_path / "store", "--live", "lo") as link,
-        browser.chromium() as started,
     ):
-        seen = opened(started, link)
+        seen = opened(browser, link)
         web = seen.page
         row = web.locator("#now tr", has_text=f"127.0.0.1:{port}")
         row.wait_for(timeout=60_000)

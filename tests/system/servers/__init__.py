@@ -108,14 +108,24 @@ class OpenSearch(Server):
 
 
 class Kafka(Server):
-    """A broker that is its own controller."""
+    """A broker that is its own controller, or the second one of a cluster.
 
-    def __init__(self, folder):
+    A cluster keeps every partition at both; the second broker may be killed, the first one leads.
+    """
+
+    def __init__(self, folder, *, first=None, is_cluster=False):
         super().__init__(folder)
         self.libraries = libraries("kafka")
-        self.port, controller = free_ports(2)
+        self.port, self.controller = free_ports(2)
         settings = (HERE / "kafka" / "server.properties").read_text()
-        settings = settings.replace("CONTROLLER_PORT", str(controller))
+        if first is not None:
+            self.controller = first.controller
+            settings = settings.replace("process.roles=broker,controller", "process.roles=broker")
+            settings = settings.replace("node.id=1", "node.id=2")
+            settings = settings.replace(",CONTROLLER://127.0.0.1:CONTROLLER_PORT", "")
+        if is_cluster or first is not None:
+            settings += CLUSTER
+        settings = settings.replace("CONTROLLER_PORT", str(self.controller))
         settings = settings.replace("BROKER_PORT", str(self.port))
         settings = settings.replace("DATA", str(folder / "data"))
         (folder / "server.properties").write_text(settings)
@@ -137,6 +147,15 @@ class Kafka(Server):
         except OSError:
             return False
         return True
+
+
+CLUSTER = """
+default.replication.factor=2
+min.insync.replicas=1
+broker.session.timeout.ms=3000
+broker.heartbeat.interval.ms=500
+"""
+"""Both have all; who does not answer for three seconds is left out."""
 
 
 class Prometheus(Server):

@@ -18,6 +18,7 @@ __all__ = [
     "__version__",
     "advise",
     "analyze",
+    "answer",
     "counters",
     "emulate",
     "judge",
@@ -128,6 +129,16 @@ def judge(
     observations: bool = False,
 ) -> list[tuple[str, str, Batch]]: ...
 def observations() -> list[str]: ...
+def answer(
+    *,
+    length_s: float,
+    time_s: dict[str, float],
+    srtt_s: float | None,
+    servers: Sequence[tuple[float, float]],
+    returning_busy: float,
+    losses: Sequence[tuple[str, str, int]],
+    before: Sequence[tuple[str, str, int]],
+) -> tuple[str | None, str | None, list[str], str | None]: ...
 def tables_by_maker() -> list[tuple[str, list[str]]]: ...
 def counters() -> list[tuple[str, str]]: ...
 def schemas() -> list[tuple[str, list[tuple[str, str, bool, str]]]]: ...

@@ -131,7 +131,7 @@ mod _core {
     #[pymodule_export]
     use crate::stream::{Stream, analyze, monitor};
     #[pymodule_export]
-    use crate::worlds::{judge, observations, world_scenario, world_version};
+    use crate::worlds::{answer, judge, observations, world_scenario, world_version};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

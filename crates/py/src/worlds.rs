@@ -3,9 +3,12 @@
 use crate::arrow::Batch;
 use crate::exception;
 use pyo3::prelude::*;
+use std::collections::HashMap;
+use tcpwhy_core::units::Nanos;
 use tcpwhy_io::Error;
 use tcpwhy_io::worlds;
 use tcpwhy_sim::scenario::Scenario;
+use tcpwhy_sim::truth::answer::{Kind, Losses, Observation, Server, Time};
 use tcpwhy_sim::world::World;
 
 /// The number of the generator of worlds.
@@ -51,4 +54,58 @@ pub fn judge(
 pub fn observations() -> Vec<String> {
     let schema = tcpwhy_core::record::Table::Observations.schema();
     schema.fields().iter().map(|field| field.name().clone()).collect()
+}
+
+/// The main answer, its cause, all right answers, and why nobody could tell.
+type Told = (Option<&'static str>, Option<&'static str>, Vec<&'static str>, Option<&'static str>);
+
+/// What is right to say of an interval that something else than the simulator recorded, by the
+/// same rules: seconds by owner of the time, the servers on the way as shares of busy time and of
+/// others' bytes, and what elements did to packets (action, reason, how many), in the interval and
+/// in the ten seconds before.
+#[pyfunction]
+#[pyo3(signature = (*, length_s, time_s, srtt_s, servers, returning_busy, losses, before))]
+pub fn answer(
+    length_s: f64,
+    time_s: HashMap<String, f64>,
+    srtt_s: Option<f64>,
+    servers: Vec<(f64, f64)>,
+    returning_busy: f64,
+    losses: Vec<(String, String, u64)>,
+    before: Vec<(String, String, u64)>,
+) -> Told {
+    let seconds = |name: &str| time_s.get(name).copied().unwrap_or(0.0);
+    let time = Time {
+        closed: seconds("closed"),
+        application: seconds("application"),
+        nagle: seconds("nagle"),
+        socket_pacing: seconds("socket_pacing"),
+        receiver_window: seconds("receiver_window"),
+        send_buffer: seconds("send_buffer"),
+        cwnd_clamp: seconds("cwnd_clamp"),
+        recovery: seconds("recovery"),
+        slow_start: seconds("slow_start"),
+        congestion_avoidance: seconds("congestion_avoidance"),
+    };
+    let answer = Observation {
+        length: Nanos::from_secs_f64(length_s),
+        time,
+        srtt: srtt_s.map(Nanos::from_secs_f64),
+        servers: servers.into_iter().map(|(busy, others)| Server { busy, others }).collect(),
+        returning_busy,
+        losses: counted(&losses),
+        before: counted(&before),
+    }
+    .answer();
+    (answer.limitation, answer.cause, answer.right, answer.untellable)
+}
+
+fn counted(events: &[(String, String, u64)]) -> Losses {
+    let mut losses = Losses::default();
+    for (action, reason, count) in events {
+        if let Some(kind) = Kind::of(action, reason) {
+            losses.note(kind, *count);
+        }
+    }
+    losses
 }

@@ -75,8 +75,9 @@ def run(
     *,
     captures: bool = True,
     emulator: str = OWN,
+    sample_s: float = SAMPLE_S,
 ) -> Run:
-    """Run a scenario once; the folder is made anew."""
+    """Run a scenario once; the folder is made anew. The kernel is asked each `sample_s`."""
     if obstacles := list(scenario.obstacles()):
         raise LabError(f"{scenario.name} is for the simulator: {'; '.join(obstacles)}")
     if captures and not shutil.which("tcpdump"):
@@ -93,7 +94,7 @@ def run(
         hosts = _tcp_hosts(scenario) if captures else []
         at = _capture_points(network, hosts, captures=captures)
         captured = {name: _capture(*place, name, folder) for name, place in at.items()}
-        start_ns = _traffic(network)
+        start_ns = _traffic(network, sample_s)
         ends = [end for host in network.hosts.values() for end in host.call("results")]
         traced = tracer.stop() if tracer else {"failure": "not asked for"}
         time.sleep(CAPTURE_DELAY_S if captures else 0.0)
@@ -168,7 +169,7 @@ def _end_capture(host: Namespace) -> dict[str, int]:
     return {"captured": captured, "dropped": numbers.get("packets dropped by kernel", 0)}
 
 
-def _traffic(network: Network) -> int:
+def _traffic(network: Network, sample_s: float) -> int:
     """Plan all connections and start the run; when its time 0 is on the wall clock."""
     scenario = network.scenario
     for flow in scenario.flows:
@@ -189,7 +190,7 @@ def _traffic(network: Network) -> int:
     start = time.monotonic() + LEAD_S
     start_ns = time.time_ns() + round((start - time.monotonic()) * 1e9)
     for host in network.hosts.values():
-        host.call("go", start=start, until=start + scenario.duration_s, sample_s=SAMPLE_S)
+        host.call("go", start=start, until=start + scenario.duration_s, sample_s=sample_s)
     time.sleep(max(0.0, start + scenario.duration_s - time.monotonic()))
     return start_ns
 

@@ -77,7 +77,53 @@ pub struct Losses {
     pub too_long: u64,
 }
 
+/// Which kind of element dropped or marked a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A queue dropped it.
+    Queue,
+    /// A queue marked it.
+    Mark,
+    /// A policer dropped it.
+    Policer,
+    /// Chance did.
+    Chance,
+    /// Nothing passed.
+    Silence,
+    /// It was too long for the path.
+    TooLong,
+}
+
+impl Kind {
+    /// By what an element did and the reason that it gives; queues have reasons of their own each.
+    pub fn of(action: &str, reason: &str) -> Option<Kind> {
+        match (action, reason) {
+            ("drop", "policed") => Some(Kind::Policer),
+            ("drop", "random_loss" | "burst_loss" | "listed") => Some(Kind::Chance),
+            ("drop", "outage" | "forgotten") => Some(Kind::Silence),
+            ("drop", "too_long") => Some(Kind::TooLong),
+            // Only acknowledgements.
+            ("drop", "thinned") => None,
+            ("drop", _) => Some(Kind::Queue),
+            ("mark", _) => Some(Kind::Mark),
+            _ => None,
+        }
+    }
+}
+
 impl Losses {
+    /// So many more of a kind.
+    pub fn note(&mut self, kind: Kind, count: u64) {
+        match kind {
+            Kind::Queue => self.queue += count,
+            Kind::Mark => self.marks += count,
+            Kind::Policer => self.policer += count,
+            Kind::Chance => self.chance += count,
+            Kind::Silence => self.silence += count,
+            Kind::TooLong => self.too_long += count,
+        }
+    }
+
     fn total(&self) -> u64 {
         self.queue + self.marks + self.policer + self.chance + self.silence + self.too_long
     }

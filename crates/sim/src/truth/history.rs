@@ -1,9 +1,9 @@
 //! What a run leaves behind for answers: who held each sender back when, how busy each link was and
 //! with whose packets, and which element dropped what.
 
-use super::answer::{Observation, Server};
+use super::answer::{Kind, Observation, Server};
 use crate::endpoint::{Limit, Phase, Snapshot};
-use crate::link::event::{Action, Backlog, Event};
+use crate::link::event::{Backlog, Event};
 use std::collections::BTreeMap;
 use tcpwhy_core::units::Nanos;
 
@@ -38,34 +38,6 @@ struct Loss {
     kind: Kind,
 }
 
-/// Which kind of element dropped or marked a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Queue,
-    Mark,
-    Policer,
-    Chance,
-    Silence,
-    TooLong,
-}
-
-impl Kind {
-    /// By the reason that the element gives; queues have reasons of their own each.
-    fn of(event: &Event) -> Option<Kind> {
-        match (event.action, event.reason) {
-            (Action::Drop, "policed") => Some(Kind::Policer),
-            (Action::Drop, "random_loss" | "burst_loss" | "listed") => Some(Kind::Chance),
-            (Action::Drop, "outage" | "forgotten") => Some(Kind::Silence),
-            (Action::Drop, "too_long") => Some(Kind::TooLong),
-            // Only acknowledgements.
-            (Action::Drop, "thinned") => None,
-            (Action::Drop, _) => Some(Kind::Queue),
-            (Action::Mark, _) => Some(Kind::Mark),
-            (Action::Hold | Action::Duplicate, _) => None,
-        }
-    }
-}
-
 impl History {
     /// A span is over.
     pub(super) fn note_span(&mut self, half: usize, start: Nanos, end: Nanos, state: &Snapshot) {
@@ -82,7 +54,7 @@ impl History {
 
     /// An element did something.
     pub(super) fn note_event(&mut self, _link: usize, event: &Event) {
-        if let Some(kind) = Kind::of(event) {
+        if let Some(kind) = Kind::of(event.action.name(), event.reason) {
             of_half(&mut self.losses, event.flow as usize).push(Loss { at: event.at, kind });
         }
     }
@@ -126,14 +98,7 @@ impl History {
         let losses = self.losses.get(half).map_or(&[][..], Vec::as_slice);
         for loss in losses.iter().filter(|loss| loss.at >= start - REACH && loss.at <= end) {
             let counted = if loss.at >= start { &mut seen.losses } else { &mut seen.before };
-            match loss.kind {
-                Kind::Queue => counted.queue += 1,
-                Kind::Mark => counted.marks += 1,
-                Kind::Policer => counted.policer += 1,
-                Kind::Chance => counted.chance += 1,
-                Kind::Silence => counted.silence += 1,
-                Kind::TooLong => counted.too_long += 1,
-            }
+            counted.note(loss.kind, 1);
         }
         seen
     }

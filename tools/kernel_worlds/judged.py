@@ -1,0 +1,132 @@
+"""What the analysis says of each interval of a recording, beside what is true."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+
+import tcpwhy
+from accuracy import wild
+from kernel_worlds.clocks import Clock, read
+from kernel_worlds.frames import passed
+from kernel_worlds.path import Paths, routes
+from tcpwhy import _core
+from tcpwhy.lab import scenario
+
+SIDES = ("forward", "backward")
+
+
+def judged(folder: Path, seed: int) -> Iterator[dict[str, Any]]:
+    """Give the intervals of a recording at its captures, each with `true_limitations`."""
+    world = scenario.load(folder / f"world-{seed}.toml")
+    run = folder / f"{seed}"
+    names = {"S": "sender", "D": "receiver", "middle": "middle"}
+    paths = Paths(run, routes(dict(world.raw)))
+    numbers = [(flow, side) for flow in world.flows for side in (0, 1)]
+    clocks = {
+        (number, side): Clock(samples, world.flows[number].tcp[SIDES.index(side)])
+        for (number, side), samples in read(run)
+    }
+    halves = {}
+    for flow, side in numbers:
+        ends = [
+            (world.hosts[host], port) for host, port in zip(flow.hosts, flow.ports, strict=True)
+        ]
+        halves[(*ends[side], *ends[1 - side])] = (flow, side)
+    arrived = {
+        host: passed(run / f"{host}.pcap") for host in {h for f in world.flows for h in f.hosts}
+    }
+    for capture, tap in names.items():
+        path = run / f"{capture}.pcap"
+        if not path.exists():
+            continue
+        rows = tcpwhy.analyze(path, table=["intervals"]).to_polars("intervals").to_dicts()
+        for row in rows:
+            key = (row["src"], row["src_port"], row["dst"], row["dst_port"])
+            if key not in halves:
+                continue
+            flow, side = halves[key]
+            receiver = arrived[flow.hosts[1 - side]].get(key, ([], []))
+            row |= _truth(row, 2 * flow.number + side, paths, clocks[flow.number, SIDES[side]], receiver)
+            yield {"world": seed, "tap": tap, **row}
+
+
+def _truth(
+    row: dict[str, Any],
+    half: int,
+    paths: Paths,
+    clock: Clock,
+    receiver: tuple[list[int], list[int]],
+) -> dict[str, Any]:
+    start_ns, end_ns = row["start_ns"], row["end_ns"]
+    if end_ns <= start_ns:
+        return {"true_limitations": None, "untellable": "shorter than half a second"}
+    time_s, srtt_s = clock.between(start_ns, end_ns)
+    times, totals = receiver
+    first, last = (bisect_left(times, at) for at in (start_ns, end_ns))
+    own_bytes = totals[last] - totals[first] if times else 0
+    losses, before = paths.events(half, start_ns, end_ns)
+    servers = paths.servers(half, start_ns, end_ns, own_bytes)
+    back = paths.servers(half ^ 1, start_ns, end_ns, 0)
+    limitation, cause, right, why = _core.answer(
+        length_s=(end_ns - start_ns) / 1e9,
+        time_s=time_s,
+        srtt_s=srtt_s,
+        servers=servers,
+        returning_busy=max((busy for busy, _ in back), default=0.0),
+        losses=losses,
+        before=before,
+    )
+    busy, others = max(servers, default=(None, None))
+    return {
+        "true_limitation": limitation,
+        "true_cause": cause,
+        "true_limitations": " ".join(right) or None,
+        "untellable": why,
+        "link_busy": busy,
+        "link_others": others,
+        "true_time": str({name: round(seconds, 2) for name, seconds in time_s.items()}),
+        "true_losses": str(losses),
+    }
+
+
+def seeds(folder: Path, span: range | None) -> list[int]:
+    """Give the seeds whose recordings count."""
+    found = sorted(int(path.name) for path in folder.iterdir() if path.name.isdigit())
+    return [
+        seed
+        for seed in found
+        if (span is None or seed in span) and (folder / f"{seed}.json").exists()
+    ]
+
+
+def report(folder: Path, span: range | None) -> str:
+    """Give the tables of the page for recordings."""
+    told = []
+    for seed in seeds(folder, span):
+        rows = [row for row in judged(folder, seed) if row["true_limitations"]]
+        told.append(
+            [
+                wild.Told(
+                    tuple(row["true_limitations"].split()),
+                    row["tap"],
+                    row["limitation"],
+                    row["limitation_siekkinen"],
+                    row["confidence"],
+                    row["probability"],
+                )
+                for row in rows
+            ]
+        )
+    return "\n\n".join(wild.section(told))
+
+
+def write(folder: Path, output: Path) -> None:
+    """Write all intervals as Parquet."""
+    rows = [row for seed in seeds(folder, None) for row in judged(folder, seed)]
+    parquet.write_table(pa.Table.from_pylist(rows), output)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,7 +50,7 @@ class Clock:
         """Seconds by owner of the time, and the smoothed round-trip time at the end."""
         first = bisect_left(self._samples, start_ns, key=lambda sample: sample.at_ns)
         mine = [s for s in self._samples[first:] if s.at_ns < end_ns and s.length_ns <= GAP_NS]
-        time_s: Counter[str] = Counter()
+        time_s: defaultdict[str, float] = defaultdict(float)
         for sample in mine:
             time_s[sample.limit] += min(sample.length_ns, end_ns - sample.at_ns) / 1e9
         if not mine:

@@ -13,47 +13,55 @@ import pyarrow.parquet as parquet
 import tcpwhy
 from accuracy import wild
 from kernel_worlds.clocks import Clock, read
-from kernel_worlds.frames import passed
+from kernel_worlds.frames import Key, passed
 from kernel_worlds.path import Paths, routes
 from tcpwhy import _core
 from tcpwhy.lab import scenario
+from tcpwhy.lab.scenario import Flow, Scenario
 
 SIDES = ("forward", "backward")
 
 
-def judged(folder: Path, seed: int) -> Iterator[dict[str, Any]]:
-    """Give the intervals of a recording at its captures, each with `true_limitations`."""
-    world = scenario.load(folder / f"world-{seed}.toml")
-    run = folder / f"{seed}"
-    names = {"S": "sender", "D": "receiver", "middle": "middle"}
-    paths = Paths(run, routes(dict(world.raw)))
-    numbers = [(flow, side) for flow in world.flows for side in (0, 1)]
+def of_world(folder: Path, seed: int) -> Iterator[dict[str, Any]]:
+    """Give the rows of the recording of a world."""
+    for row in judged(scenario.load(folder / f"world-{seed}.toml"), folder / f"{seed}"):
+        yield {"world": seed, **row}
+
+
+def judged(world: Scenario, run: Path) -> Iterator[dict[str, Any]]:
+    """Give the intervals of a recording at its captures, each with what is true of it.
+
+    The run must have been sampled each few milliseconds (`tcpwhy.lab.run.run(sample_s=…)`).
+    """
+    paths = Paths(run, routes(world))
     clocks = {
         (number, side): Clock(samples, world.flows[number].tcp[SIDES.index(side)])
         for (number, side), samples in read(run)
     }
-    halves = {}
-    for flow, side in numbers:
-        ends = [
-            (world.hosts[host], port) for host, port in zip(flow.hosts, flow.ports, strict=True)
-        ]
-        halves[(*ends[side], *ends[1 - side])] = (flow, side)
-    arrived = {
-        host: passed(run / f"{host}.pcap") for host in {h for f in world.flows for h in f.hosts}
-    }
-    for capture, tap in names.items():
-        path = run / f"{capture}.pcap"
-        if not path.exists():
-            continue
-        rows = tcpwhy.analyze(path, table=["intervals"]).to_polars("intervals").to_dicts()
-        for row in rows:
+    halves = dict(_halves(world))
+    hosts = {host for flow in world.flows for host in flow.hosts}
+    arrived = {host: passed(run / f"{host}.pcap") for host in hosts}
+    for path in sorted(run.glob("*.pcap")):
+        for row in tcpwhy.analyze(path, table=["intervals"]).to_polars("intervals").to_dicts():
             key = (row["src"], row["src_port"], row["dst"], row["dst_port"])
             if key not in halves:
                 continue
             flow, side = halves[key]
             receiver = arrived[flow.hosts[1 - side]].get(key, ([], []))
-            row |= _truth(row, 2 * flow.number + side, paths, clocks[flow.number, SIDES[side]], receiver)
-            yield {"world": seed, "tap": tap, **row}
+            clock = clocks[flow.number, SIDES[side]]
+            tap = {flow.hosts[side]: "sender", flow.hosts[1 - side]: "receiver"}
+            row |= _truth(row, 2 * flow.number + side, paths, clock, receiver)
+            yield {"tap": tap.get(path.stem, "middle"), **row}
+
+
+def _halves(world: Scenario) -> Iterator[tuple[Key, tuple[Flow, int]]]:
+    """Give the directions of all flows, by their addresses."""
+    for flow in world.flows:
+        ends = [
+            (world.hosts[host], port) for host, port in zip(flow.hosts, flow.ports, strict=True)
+        ]
+        for side in (0, 1):
+            yield (*ends[side], *ends[1 - side]), (flow, side)
 
 
 def _truth(
@@ -109,7 +117,7 @@ def report(folder: Path, span: range | None) -> str:
     """Give the tables of the page for recordings."""
     told = []
     for seed in seeds(folder, span):
-        rows = [row for row in judged(folder, seed) if row["true_limitations"]]
+        rows = [row for row in of_world(folder, seed) if row["true_limitations"]]
         told.append(
             [
                 wild.Told(
@@ -128,5 +136,5 @@ def report(folder: Path, span: range | None) -> str:
 
 def write(folder: Path, output: Path) -> None:
     """Write all intervals as Parquet."""
-    rows = [row for seed in seeds(folder, None) for row in judged(folder, seed)]
+    rows = [row for seed in seeds(folder, None) for row in of_world(folder, seed)]
     parquet.write_table(pa.Table.from_pylist(rows), output)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import duckdb
+
+from tcpwhy import _core
+from tcpwhy.lab.scenario import Scenario
 
 REACH_NS = 10_000_000_000
 """How long before an interval a loss may lie that still holds the sender back."""
@@ -50,9 +53,7 @@ class Paths:
         for link in self.routes[half]:
             alone = sum(link in route for route in self.routes.values()) == 1
             for looks in self._looks.get(link, {}).values():
-                busy, sent = (
-                    _at(looks, end_ns, i) - _at(looks, start_ns, i) for i in (1, 2)
-                )
+                busy, sent = (_at(looks, end_ns, i) - _at(looks, start_ns, i) for i in (1, 2))
                 others = 0.0 if alone or not sent else max(0.0, 1 - own_bytes / sent)
                 found.append((busy / (end_ns - start_ns), others))
         return found
@@ -82,13 +83,14 @@ def _at(looks: list[Look], at_ns: int, column: int) -> float:
     return a[column] + share * (b[column] - a[column])
 
 
-def routes(raw: dict[str, Any]) -> dict[int, list[str]]:
+def routes(world: Scenario) -> dict[int, list[str]]:
     """Give the links of each half, by the numbers of the emulator: UDP sources follow the flows."""
+    entries = [entry for entry, *_ in _core.scenario_names(world.path)["flows"]]
     found = {}
-    for number, flow in enumerate(raw["flows"]):
-        found[2 * number] = [f"{link}/forward" for link in flow["path"]]
-        found[2 * number + 1] = [f"{link}/backward" for link in flow["path"]]
-    for number, source in enumerate(raw.get("udp", ())):
-        half = 2 * len(raw["flows"]) + number
-        found[half] = [f"{link}/forward" for link in source["path"]]
+    for number, entry in enumerate(entries):
+        path = world.raw["flows"][entry]["path"]
+        found[2 * number] = [f"{link}/forward" for link in path]
+        found[2 * number + 1] = [f"{link}/backward" for link in path]
+    for number, source in enumerate(world.raw.get("udp", ())):
+        found[2 * len(entries) + number] = [f"{link}/forward" for link in source["path"]]
     return found

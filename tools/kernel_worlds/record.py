@@ -1,4 +1,4 @@
-"""Records worlds: each in the lab's network namespaces, with captures, clocks and the path's log."""
+"""Records worlds in the lab's network namespaces: captures, clocks, and the log of the path."""
 
 from __future__ import annotations
 

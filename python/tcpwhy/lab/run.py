@@ -169,7 +169,7 @@ def _end_capture(host: Namespace) -> dict[str, int]:
     return {"captured": captured, "dropped": numbers.get("packets dropped by kernel", 0)}
 
 
-def _traffic(network: Network, sample_s: float) -> int:
+def _traffic(network: Network, sample_s: float = SAMPLE_S) -> int:
     """Plan all connections and start the run; when its time 0 is on the wall clock."""
     scenario = network.scenario
     for flow in scenario.flows:

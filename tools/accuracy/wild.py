@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from accuracy.tables import Rate, grid, share
 from tcpwhy import vocabulary, worlds
@@ -35,18 +36,23 @@ def run_all(seeds: Iterable[int], workers: int | None = None) -> Iterator[list[T
     """Run worlds on all cores."""
     for table in worlds.judged_all(seeds, workers=workers):
         rows = table.select(COLUMNS).to_pylist() if len(table) else []
-        yield [
-            Told(
-                tuple(row["true_limitations"].split()),
-                row["tap"],
-                row["limitation"],
-                row["limitation_siekkinen"],
-                row["confidence"],
-                row["probability"],
-            )
-            for row in rows
-            if row["true_limitations"]
-        ]
+        yield told(rows)
+
+
+def told(rows: Iterable[dict[str, Any]]) -> list[Told]:
+    """Give the rows of which the truth is known."""
+    return [
+        Told(
+            tuple(row["true_limitations"].split()),
+            row["tap"],
+            row["limitation"],
+            row["limitation_siekkinen"],
+            row["confidence"],
+            row["probability"],
+        )
+        for row in rows
+        if row["true_limitations"]
+    ]
 
 
 def section(found: Sequence[list[Told]]) -> Iterator[str]:
@@ -60,11 +66,11 @@ def section(found: Sequence[list[Told]]) -> Iterator[str]:
         f"fitted or chosen on: {len(rows):,} intervals at all taps. The expected calibration\n"
         f"error is {calibration_error(rows):.1%}, in {BINS} bins of equal counts."
     )
-    yield _by(rows, "truth", lambda row: row.allowed[0])
-    yield _by(rows, "tap", lambda row: row.tap)
-    yield _by(rows, "confidence", lambda row: row.confidence or "none")
+    yield by(rows, "truth", lambda row: row.allowed[0])
+    yield by(rows, "tap", lambda row: row.tap)
+    yield by(rows, "confidence", lambda row: row.confidence or "none")
     yield "How often an answer is right, by its `probability`:"
-    yield _reliability(rows)
+    yield reliability(rows)
 
 
 def calibration_error(rows: Sequence[Told]) -> float:
@@ -74,7 +80,8 @@ def calibration_error(rows: Sequence[Told]) -> float:
     return sum(abs(_mean(part) - (_right(part).share or 0.0)) * len(part) for part in parts) / total
 
 
-def _by(rows: Sequence[Told], head: str, key: Callable[[Told], str]) -> str:
+def by(rows: Sequence[Told], head: str, key: Callable[[Told], str]) -> str:
+    """Give a table of how often answers are right, by a key; `truth` has their precision, too."""
     lines = []
     for word in sorted({key(row) for row in rows}):
         mine = [row for row in rows if key(row) == word]
@@ -92,7 +99,8 @@ def _by(rows: Sequence[Told], head: str, key: Callable[[Told], str]) -> str:
     return grid(heads, lines)
 
 
-def _reliability(rows: Sequence[Told]) -> str:
+def reliability(rows: Sequence[Told]) -> str:
+    """Give a table of how often answers are right, by their probability."""
     lines = []
     for part in _bins(rows):
         right = _right(part).share or 0.0

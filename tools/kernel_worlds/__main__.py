@@ -2,6 +2,7 @@
 
     python -m kernel_worlds record FOLDER FIRST-LAST [WORKERS]   needs root
     python -m kernel_worlds report FOLDER [FIRST-LAST]           a table of what is right
+    python -m kernel_worlds page FOLDER                          the same into docs/worlds.md
     python -m kernel_worlds rows FOLDER OUTPUT.parquet           all intervals beside the truth
 
 A world that the emulator could not carry in time, or that the kernel cannot run, is counted with
@@ -30,6 +31,8 @@ def main() -> None:
                 print(f"  {count:5,}  {why}")
         case ["report", folder, *span]:
             print(judged.report(Path(folder), _span(*span) if span else None))
+        case ["page", folder]:
+            judged.page(Path(folder))
         case ["rows", folder, output]:
             judged.write(Path(folder), Path(output))
         case _:

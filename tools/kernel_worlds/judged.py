@@ -19,6 +19,8 @@ from tcpwhy import _core
 from tcpwhy.lab import scenario
 from tcpwhy.lab.scenario import Flow, Scenario
 
+PAGE = Path(__file__).parents[2] / "docs/worlds.md"
+BEGIN, END = "<!-- kernel_worlds -->", "<!-- end -->"
 SIDES = ("forward", "backward")
 
 
@@ -114,24 +116,34 @@ def seeds(folder: Path, span: range | None) -> list[int]:
 
 
 def report(folder: Path, span: range | None) -> str:
-    """Give the tables of the page for recordings."""
-    told = []
-    for seed in seeds(folder, span):
-        rows = [row for row in of_world(folder, seed) if row["true_limitations"]]
-        told.append(
-            [
-                wild.Told(
-                    tuple(row["true_limitations"].split()),
-                    row["tap"],
-                    row["limitation"],
-                    row["limitation_siekkinen"],
-                    row["confidence"],
-                    row["probability"],
-                )
-                for row in rows
-            ]
-        )
-    return "\n\n".join(wild.section(told))
+    """Give the tables of the page, in Markdown."""
+    found = [wild.told(of_world(folder, seed)) for seed in seeds(folder, span)]
+    rows = [row for world in found for row in world]
+    if not rows:
+        return "Nothing is recorded there."
+    even = [sum(row.is_right for row in world) / len(world) for world in found if world]
+    words = (
+        f"{len(rows):,} intervals of {len(found)} worlds at their taps. A world with many\n"
+        f"connections has many intervals: with the same weight for each world\n"
+        f"{sum(even) / len(even):.1%} are right. The expected calibration error is\n"
+        f"{wild.calibration_error(rows):.1%}."
+    )
+    return "\n\n".join(
+        [
+            words,
+            wild.by(rows, "truth", lambda row: row.allowed[0]),
+            wild.by(rows, "tap", lambda row: row.tap),
+            wild.by(rows, "confidence", lambda row: row.confidence or "none"),
+        ]
+    )
+
+
+def page(folder: Path) -> None:
+    """Write the tables into the page."""
+    text = PAGE.read_text("utf-8")
+    before, rest = text.split(BEGIN)
+    _, after = rest.split(END)
+    PAGE.write_text(f"{before}{BEGIN}\n\n{report(folder, None)}\n\n{END}{after}", "utf-8")
 
 
 def write(folder: Path, output: Path) -> None:

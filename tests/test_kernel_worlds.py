@@ -1,0 +1,132 @@
+"""Worlds on the kernel: what is adapted, and how clocks and the path's log become the truth."""
+
+import struct
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from kernel_worlds import adapted, clocks, frames, path
+from tcpwhy.lab import scenario
+
+MS = 1_000_000
+
+
+def look(at_ms: int, **state: int) -> dict[str, int]:
+    """Give a look at a sender that has more to send than cwnd lets it."""
+    usual = {
+        "wall_ns": at_ms * MS,
+        "send_queue_bytes": 100_000,
+        "unsent_bytes": 85_520,
+        "snd_mss": 1448,
+        "snd_cwnd": 10,
+        "snd_ssthresh": 5,
+        "snd_wnd": 1_000_000,
+        "unacked": 10,
+        "state": 1,
+        "ca_state": 0,
+        "retransmits": 0,
+        "pacing_rate": 10**9,
+        "sndbuf_limited": 0,
+        "rtt": 20_000,
+        "total_rto": 0,
+        "bytes_acked": 0,
+        "segs_out": 0,
+    }
+    return usual | state
+
+
+CASES = [
+    ("congestion_avoidance", {}, {}),
+    ("slow_start", {"snd_ssthresh": 2**31 - 1}, {}),
+    ("application", {"unsent_bytes": 0}, {}),
+    ("receiver_window", {"snd_wnd": 15_000}, {}),
+    ("recovery", {"ca_state": 3, "unsent_bytes": 0}, {}),
+    ("recovery", {"ca_state": 4}, {}),
+    ("closed", {"state": 6}, {}),
+    ("cwnd_clamp", {}, {"cwnd_clamp_bytes": 14_480}),
+    ("congestion_avoidance", {}, {"cwnd_clamp_bytes": 144_800}),
+    ("socket_pacing", {"unacked": 4, "pacing_rate": 125_000}, {"pacing_rate_bps": 1_000_000}),
+    ("nagle", {"send_queue_bytes": 5_100, "unsent_bytes": 700, "unacked": 4}, {}),
+]
+
+
+@pytest.mark.parametrize(("limit", "state", "tcp"), CASES)
+def test_a_look_says_what_holds_a_sender_back(limit, state, tcp):
+    assert clocks.limit(look(0, **state), tcp) == limit
+
+
+def test_time_is_shared_out_and_a_full_buffer_is_no_idle_program():
+    idle = {"unsent_bytes": 0}
+    looks = [look(at, **(idle if at < 60 else {})) for at in range(0, 101, 10)]
+    for number, one in enumerate(looks):
+        one["sndbuf_limited"] = min(number, 4) * 5_000
+    time_s, srtt_s = clocks.Clock(looks, {}).between(0, 100 * MS)
+    assert srtt_s == 0.02
+    assert time_s == pytest.approx(
+        {"application": 0.04, "send_buffer": 0.02, "congestion_avoidance": 0.04}
+    )
+
+
+def test_a_sampler_that_was_away_leaves_the_time_out():
+    looks = [look(0), look(10), look(600), look(610)]
+    time_s, _ = clocks.Clock(looks, {}).between(0, 1_000 * MS)
+    assert sum(time_s.values()) == pytest.approx(0.02)
+
+
+def test_the_wait_before_a_timeout_is_recovery():
+    looks = [look(at, segs_out=min(at, 30)) for at in range(0, 101, 10)]
+    looks[-1] |= {"total_rto": 1, "ca_state": 4}
+    time_s, _ = clocks.Clock(looks, {}).between(0, 100 * MS)
+    assert time_s == pytest.approx({"congestion_avoidance": 0.03, "recovery": 0.07, **ZERO})
+
+
+ZERO = {"application": 0.0, "send_buffer": 0.0}
+
+
+def test_a_world_becomes_one_that_linux_can_run(tmp_path):
+    named = {"sine", "Gbit/s", "controller fixed", "without SACK"}
+    runs = 0
+    for seed in range(800_000, 800_040):
+        file = tmp_path / "world.toml"
+        file.write_text(adapted.text(seed))
+        obstacles = list(scenario.load(file).obstacles())
+        assert all(any(word in why for word in named) for why in obstacles), (seed, obstacles)
+        runs += not obstacles
+    assert runs >= 30
+
+
+def write(folder: Path, table: str, values: str) -> None:
+    """Write a table of the emulator."""
+    duckdb.sql(f"COPY (FROM (VALUES {values})) TO '{folder / table}.parquet'")
+
+
+def test_the_path_says_how_busy_links_were_and_with_whose_bytes(tmp_path):
+    looks = ", ".join(
+        f"('near/forward', 0, {at * MS}, {at * MS // 2}, {at * 100})" for at in range(0, 1001, 10)
+    )
+    write(tmp_path, "queues", f"{looks}) AS t(link, element, at_ns, busy_ns, sent_bytes")
+    drops = "(0, 500000000, 'drop', 'policed'), (0, 100000000, 'drop', 'policed'), "
+    drops += "(1, 500000000, 'drop', 'queue_full'), (0, 600000000, 'mark', 'codel')"
+    write(tmp_path, "events", f"{drops}) AS t(half, at_ns, action, reason")
+    paths = path.Paths(tmp_path, {0: ["near/forward"], 1: ["near/backward"], 2: ["near/forward"]})
+    ((busy, others),) = paths.servers(0, 405 * MS, 805 * MS, own_bytes=30_000)
+    assert busy == pytest.approx(0.5)
+    assert others == pytest.approx(0.25)
+    assert paths.servers(1, 405 * MS, 805 * MS, 0) == []
+    now, before = paths.events(0, 405 * MS, 805 * MS)
+    assert sorted(now) == [("drop", "policed", 1), ("mark", "codel", 1)]
+    assert before == [("drop", "policed", 1)]
+    paths.routes = {0: ["near/forward"]}
+    assert paths.servers(0, 405 * MS, 805 * MS, own_bytes=30_000) == [(pytest.approx(0.5), 0.0)]
+
+
+def test_frames_are_counted_by_direction(tmp_path):
+    ip = bytes([0x45]) + bytes(11) + bytes([10, 0, 0, 1]) + bytes([10, 0, 0, 2])
+    frame = bytes(14) + ip + struct.pack(">HH", 4000, 80)
+    record = struct.pack("<IIII", 7, 5, len(frame), 1514) + frame
+    file = tmp_path / "D.pcap"
+    file.write_bytes(b"\x4d\x3c\xb2\xa1" + bytes(20) + 2 * record)
+    expected = {("10.0.0.1", 4000, "10.0.0.2", 80): ([7 * 10**9 + 5] * 2, [0, 1514, 3028])}
+    assert frames.passed(file) == expected
+    assert frames.passed(tmp_path / "none.pcap") == {}

@@ -11,11 +11,14 @@ its reason. FIRST-LAST are seeds, the last excluded. What was recorded is not re
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from pathlib import Path
 
 from kernel_worlds import judged, record
+
+NUMBERS = re.compile(r"\d[\d.]*")
 
 
 def main() -> None:
@@ -27,7 +30,7 @@ def main() -> None:
             seeds = _span(span)
             failed = list(record.record_all(seeds, Path(folder), int(*workers) if workers else 3))
             print(f"{len(seeds) - len(failed)} of {len(seeds)} worlds count")
-            for why, count in Counter(why.split(":")[0][:90] for _, why in failed).most_common():
+            for why, count in Counter(_kind(why) for _, why in failed).most_common():
                 print(f"  {count:5,}  {why}")
         case ["report", folder, *span]:
             print(judged.report(Path(folder), _span(*span) if span else None))
@@ -37,6 +40,11 @@ def main() -> None:
             judged.write(Path(folder), Path(output))
         case _:
             sys.exit(__doc__)
+
+
+def _kind(why: str) -> str:
+    """Give a reason without the numbers that differ from world to world."""
+    return NUMBERS.sub("N", why.split("is for the simulator: ")[-1])
 
 
 def _span(words: str) -> range:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,11 @@ import pyarrow.parquet as parquet
 
 import tcpwhy
 from accuracy import wild
+from kernel_worlds import adapted
 from kernel_worlds.clocks import Clock, read
 from kernel_worlds.frames import Key, passed
 from kernel_worlds.path import Paths, routes
-from tcpwhy import _core
+from tcpwhy import _core, worlds
 from tcpwhy.lab import scenario
 from tcpwhy.lab.scenario import Flow, Scenario
 
@@ -31,7 +32,7 @@ def of_world(folder: Path, seed: int) -> Iterator[dict[str, Any]]:
 
 
 def judged(world: Scenario, run: Path) -> Iterator[dict[str, Any]]:
-    """Give the intervals of a recording at its captures, each with what is true of it.
+    """Give the intervals of a recording at the scenario's taps, each with what is true of it.
 
     The run must have been sampled each few milliseconds (`tcpwhy.lab.run.run(sample_s=…)`).
     """
@@ -42,8 +43,11 @@ def judged(world: Scenario, run: Path) -> Iterator[dict[str, Any]]:
     }
     halves = dict(_halves(world))
     hosts = {host for flow in world.flows for host in flow.hosts}
+    taps = {tap.get("host", "middle") for tap in world.raw.get("taps", ())} or {*hosts, "middle"}
     arrived = {host: passed(run / f"{host}.pcap") for host in hosts}
     for path in sorted(run.glob("*.pcap")):
+        if path.stem not in taps:
+            continue
         for row in tcpwhy.analyze(path, table=["intervals"]).to_polars("intervals").to_dicts():
             key = (row["src"], row["src_port"], row["dst"], row["dst_port"])
             if key not in halves:
@@ -117,16 +121,18 @@ def seeds(folder: Path, span: range | None) -> list[int]:
 
 def report(folder: Path, span: range | None) -> str:
     """Give the tables of the page, in Markdown."""
-    found = [wild.told(of_world(folder, seed)) for seed in seeds(folder, span)]
+    chosen = seeds(folder, span)
+    found = [wild.told(of_world(folder, seed)) for seed in chosen]
     rows = [row for world in found for row in world]
     if not rows:
         return "Nothing is recorded there."
-    even = [sum(row.is_right for row in world) / len(world) for world in found if world]
+    same = [row for seed in chosen for row in wild.told(in_the_simulator(seed))]
+    high = [row for row in same if row.confidence == "high"]
     words = (
-        f"{len(rows):,} intervals of {len(found)} worlds at their taps. A world with many\n"
-        f"connections has many intervals: with the same weight for each world\n"
-        f"{sum(even) / len(even):.1%} are right. The expected calibration error is\n"
-        f"{wild.calibration_error(rows):.1%}."
+        f"{len(rows):,} intervals of {len(found)} worlds. The simulator runs the same worlds with\n"
+        f"the same replacements: of its {len(same):,} intervals {_right(same):.1%} are right,\n"
+        f"and {_right(high):.1%} of those with high confidence. On the kernel the expected\n"
+        f"calibration error is {wild.calibration_error(rows):.1%}."
     )
     return "\n\n".join(
         [
@@ -136,6 +142,16 @@ def report(folder: Path, span: range | None) -> str:
             wild.by(rows, "confidence", lambda row: row.confidence or "none"),
         ]
     )
+
+
+def _right(rows: Sequence[wild.Told]) -> float:
+    return sum(row.is_right for row in rows) / max(1, len(rows))
+
+
+def in_the_simulator(seed: int) -> list[dict[str, Any]]:
+    """Give the rows of the same adapted world in the simulator."""
+    table = worlds.judged_scenario(worlds.name(seed), adapted.text(seed), world=seed)
+    return table.select(wild.COLUMNS).to_pylist() if len(table) else []
 
 
 def page(folder: Path) -> None:

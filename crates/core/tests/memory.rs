@@ -1,5 +1,5 @@
-//! What a flow costs in memory, by class: with nothing but a SYN, short, in bulk, and in bursts with
-//! pauses. The last two must cost the same however long they last.
+//! What a flow costs in memory, by class: with nothing but a SYN, short, in bulk, and in bursts
+//! with pauses. The last two must cost the same however long they last.
 #![cfg(target_os = "linux")]
 
 use tcpwhy_core::pipeline::{Options, Pipeline};

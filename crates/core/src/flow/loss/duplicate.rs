@@ -37,7 +37,7 @@ impl Recent {
         false
     }
 
-    /// Whether a frame with this fingerprint came so lately that `entry` may be its copy.
+    /// Whether a frame with this fingerprint is so new that `entry` may be its copy.
     #[cold]
     fn is_recent(&self, print: u32, now_us: u32, entry: &Entry) -> bool {
         let within = if entry.ip_id != 0 || entry.has(flags::SYN) {

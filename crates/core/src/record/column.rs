@@ -1,5 +1,6 @@
 //! Column types, and the macro that turns a struct into a group of columns.
 
+use super::TOGETHER;
 use crate::units::Nanos;
 use arrow_array::ArrayRef;
 use arrow_array::builder::{
@@ -25,10 +26,20 @@ pub trait Cell {
     fn append(&self, builder: &mut Self::Builder);
     /// Adds a NULL.
     fn append_null(builder: &mut Self::Builder);
+    /// Adds several values, with a NULL for each that is `None`.
+    fn append_all<'a>(cells: impl Iterator<Item = Option<&'a Self>>, builder: &mut Self::Builder)
+    where
+        Self: 'a,
+    {
+        cells.for_each(|cell| match cell {
+            Some(cell) => cell.append(builder),
+            None => Self::append_null(builder),
+        });
+    }
 }
 
-macro_rules! primitive_cells {
-    ($($rust:ty => $builder:ty, $arrow:ident $(, $text_bytes:expr)?;)+) => {$(
+macro_rules! simple_cells {
+    ($($rust:ty => $builder:ty, $arrow:ident, $with:tt $(, $text_bytes:expr)?;)+) => {$(
         impl Cell for $rust {
             type Builder = $builder;
             const TYPE: DataType = DataType::$arrow;
@@ -37,20 +48,49 @@ macro_rules! primitive_cells {
             }
             fn append(&self, builder: &mut $builder) { builder.append_value(*self); }
             fn append_null(builder: &mut $builder) { builder.append_null(); }
+            $with!{$rust}
         }
     )+};
 }
 
-primitive_cells! {
-    bool => BooleanBuilder, Boolean;
-    u8 => UInt8Builder, UInt8;
-    u16 => UInt16Builder, UInt16;
-    u32 => UInt32Builder, UInt32;
-    u64 => UInt64Builder, UInt64;
-    i32 => Int32Builder, Int32;
-    i64 => Int64Builder, Int64;
-    f64 => Float64Builder, Float64;
-    &'static str => StringBuilder, Utf8, TEXT_BYTES;
+/// Numbers are added together: a builder asks for room, and for its bits, once for each call.
+macro_rules! together {
+    ($rust:ty) => {
+        fn append_all<'a>(
+            mut cells: impl Iterator<Item = Option<&'a Self>>,
+            builder: &mut Self::Builder,
+        ) {
+            let (mut values, mut known) = ([<$rust>::default(); TOGETHER], [false; TOGETHER]);
+            loop {
+                let mut count = 0;
+                for cell in cells.by_ref().take(TOGETHER) {
+                    (values[count], known[count]) =
+                        (cell.copied().unwrap_or_default(), cell.is_some());
+                    count += 1;
+                }
+                builder.append_values(&values[..count], &known[..count]);
+                if count < TOGETHER {
+                    return;
+                }
+            }
+        }
+    };
+}
+
+macro_rules! one_by_one {
+    ($rust:ty) => {};
+}
+
+simple_cells! {
+    bool => BooleanBuilder, Boolean, one_by_one;
+    u8 => UInt8Builder, UInt8, together;
+    u16 => UInt16Builder, UInt16, together;
+    u32 => UInt32Builder, UInt32, together;
+    u64 => UInt64Builder, UInt64, together;
+    i32 => Int32Builder, Int32, together;
+    i64 => Int64Builder, Int64, together;
+    f64 => Float64Builder, Float64, together;
+    &'static str => StringBuilder, Utf8, one_by_one, TEXT_BYTES;
 }
 
 /// What a text takes, about.
@@ -95,6 +135,9 @@ impl Cell for Nanos {
     }
     fn append_null(builder: &mut Int64Builder) {
         builder.append_null();
+    }
+    fn append_all<'a>(cells: impl Iterator<Item = Option<&'a Self>>, builder: &mut Int64Builder) {
+        i64::append_all(cells.map(|cell| cell.map(|nanos| &nanos.0)), builder);
     }
 }
 
@@ -158,6 +201,12 @@ impl<T: Cell> Cell for Option<T> {
     }
     fn append_null(builder: &mut T::Builder) {
         T::append_null(builder);
+    }
+    fn append_all<'a>(cells: impl Iterator<Item = Option<&'a Self>>, builder: &mut T::Builder)
+    where
+        Self: 'a,
+    {
+        T::append_all(cells.map(|cell| cell.and_then(Option::as_ref)), builder);
     }
 }
 
@@ -234,9 +283,9 @@ macro_rules! columns {
                 ));)+
             }
             fn append<'a>(rows: impl Iterator<Item = &'a Self> + Clone, builder: &mut $builder) {
-                $(for row in rows.clone() {
-                    <$type as $crate::record::Cell>::append(&row.$field, &mut builder.$field);
-                })+
+                $(<$type as $crate::record::Cell>::append_all(
+                    rows.clone().map(|row| Some(&row.$field)), &mut builder.$field,
+                );)+
             }
             fn finish(builder: $builder, arrays: &mut Vec<arrow_array::ArrayRef>) {
                 $(arrays.push($crate::record::finish(builder.$field));)+
@@ -249,6 +298,17 @@ macro_rules! columns {
 mod tests {
     use super::*;
     use arrow_array::Array;
+
+    #[test]
+    fn many_numbers_keep_their_places_and_what_is_unknown() {
+        let given: Vec<Option<Nanos>> =
+            (0..70).map(|at| (at % 3 > 0).then_some(Nanos(at))).collect();
+        let mut builder = Nanos::builder(0);
+        Option::<Nanos>::append_all(given.iter().map(Some), &mut builder);
+        let array = builder.finish();
+        let read: Vec<Option<Nanos>> = array.iter().map(|cell| cell.map(Nanos)).collect();
+        assert_eq!(read, given);
+    }
 
     #[test]
     fn addresses_read_as_the_standard_library_writes_them() {

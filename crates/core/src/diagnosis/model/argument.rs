@@ -18,15 +18,16 @@ pub struct Argument {
 impl Model {
     /// The argument for `answer`, where these are the chances of all.
     pub fn argument(&self, observed: &Observed, chances: &ByAnswer, answer: usize) -> Argument {
-        let mut weights = [0.0; COUNT];
         let unlike = |at: &usize| *at != answer;
         let rival =
             (0..chances.len()).filter(unlike).max_by(|&a, &b| chances[a].total_cmp(&chances[b]));
         let moves = self.forest.moves(observed, answer, rival.expect("several answers"));
-        for (column, moved) in moves.into_iter().enumerate() {
-            weights[column % COUNT] += moved;
-        }
-        let known = || (0..COUNT).filter(|&item| !observed.values[item].is_nan());
+        let (values, before) = moves.split_at(COUNT);
+        // Of what is unknown nothing is said.
+        let weights: [f32; COUNT] = std::array::from_fn(|item| match observed.values[item] {
+            value if value.is_nan() => 0.0,
+            _ => values[item] + before[item],
+        });
         let listed = |items: Weightiest| {
             let mut text = String::with_capacity(items.count * PHRASE_BYTES);
             for &(item, _) in &items.items[..items.count] {
@@ -38,10 +39,10 @@ impl Model {
             text
         };
         Argument {
-            speaks_for: listed(Weightiest::of(known().map(|item| (item, weights[item])))),
+            speaks_for: listed(Weightiest::of(weights.into_iter().enumerate())),
             speaks_against: {
-                let against = known().rev().map(|item| (item, -weights[item]));
-                listed(Weightiest::of(against))
+                let against = weights.into_iter().enumerate().rev();
+                listed(Weightiest::of(against.map(|(item, weight)| (item, -weight))))
             },
         }
     }

@@ -1,12 +1,12 @@
 //! Trees whose nodes ask for one column each, and whose leaves hold log-odds of all answers.
 //!
 //! A walk takes the same number of steps in every tree: nothing is left to be predicted, and
-//! processors walk several trees at once. A step is seven instructions. Numbers of nodes have two
-//! bytes, and there is room for all such numbers, so that none of them needs a check.
+//! processors walk several trees at once. A step is six instructions. Numbers of nodes have two
+//! bytes, and there is room for one more than any of them, so that none needs a check.
 
 use super::table::Table;
 use super::{ANSWERS, ByAnswer};
-use crate::diagnosis::items::COUNT;
+use crate::diagnosis::items::{COUNT, Values};
 use crate::diagnosis::memory::Observed;
 
 /// All trees, each complete: below the node with number `n` of a tree stand `2 n`, and `2 n + 1`
@@ -36,8 +36,10 @@ const DEPTH: usize = 6;
 const LEAVES: usize = 1 << DEPTH;
 /// Nodes of a tree, with the leaves.
 const NODES: usize = 2 * LEAVES;
-/// Nodes that have a number.
-const ROOM: usize = 1 << 16;
+/// Numbers of nodes.
+const NUMBERS: usize = 1 << 16;
+/// A power of two above all of them.
+const ROOM: usize = 2 * NUMBERS;
 /// Columns: the items, and what they said before.
 const COLUMNS: usize = 2 * COUNT;
 /// The column of a node that asks nothing.
@@ -55,8 +57,8 @@ impl Forest {
         let keys = keys(observed);
         let mut sums = [0i32; ANSWERS];
         for (tree, leaves) in self.leaves.iter().enumerate() {
-            let at = (0..DEPTH).fold(root(tree), |at, _| self.next(at, &keys));
-            for (sum, &worth) in sums.iter_mut().zip(&leaves[usize::from(at) % LEAVES]) {
+            let at = (0..DEPTH).fold(root(tree), |at, _| self.nodes[at].next(&keys));
+            for (sum, &worth) in sums.iter_mut().zip(&leaves[at % LEAVES]) {
                 *sum += i32::from(worth);
             }
         }
@@ -73,20 +75,12 @@ impl Forest {
         for tree in 0..self.leaves.len() {
             let mut at = root(tree);
             for _ in 0..DEPTH {
-                let column = usize::from(self.nodes[usize::from(at)].column) % KEYS;
-                at = self.next(at, &keys);
-                moves[column] += mine[usize::from(at)] - other[usize::from(at)];
+                let node = &self.nodes[at];
+                at = node.next(&keys);
+                moves[node.column()] += mine[at] - other[at];
             }
         }
         std::array::from_fn(|column| moves[column] + moves[COLUMNS + column])
-    }
-
-    /// Where a question leads to.
-    #[inline(always)]
-    fn next(&self, at: u16, keys: &Keys) -> u16 {
-        let node = &self.nodes[usize::from(at)];
-        let key = keys[usize::from(node.column) % KEYS];
-        node.above.wrapping_add(u16::from(key < node.threshold))
     }
 
     /// Reads trees: nodes from the root on, left before right.
@@ -100,12 +94,12 @@ impl Forest {
         };
         table.many(|table| {
             let tree = forest.leaves.len();
-            assert!(tree < ROOM / NODES, "too many trees: see ROUNDS of tools/fit");
+            assert!(tree < NUMBERS / NODES, "too many trees: see ROUNDS of tools/fit");
             let first = root(tree) - 1;
             forest.leaves.push([[0; ANSWERS]; LEAVES]);
             // Where nothing is asked, both ways lead to the same leaf.
-            for node in 1..LEAVES as u16 {
-                forest.nodes[usize::from(first + node)].above = first + 2 * node;
+            for node in 1..LEAVES {
+                forest.nodes[first + node].above = (first + 2 * node) as u16;
             }
             forest.grow(table, first, 1);
         });
@@ -114,24 +108,23 @@ impl Forest {
 
     /// Reads a node of the tree that begins at `tree`, and all below it; its mean log-odds in the
     /// fit.
-    fn grow(&mut self, table: &mut Table, tree: u16, node: u16) -> ByAnswer {
+    fn grow(&mut self, table: &mut Table, tree: usize, node: usize) -> ByAnswer {
         let column = table.u16();
         if column == LEAF {
-            let leaf = std::array::from_fn(|_| table.i16());
-            let (height, node) = (DEPTH as u32 - node.ilog2(), usize::from(node));
+            let (leaf, height) = (table.answers_of_leaf(), DEPTH as u32 - node.ilog2());
             let leaves = self.leaves.last_mut().expect("of this tree");
             leaves[(node << height) - LEAVES..((node + 1) << height) - LEAVES].fill(leaf);
             return leaf.map(|worth| f32::from(worth) * self.scale);
         }
-        assert!(usize::from(node) < LEAVES, "a tree too deep: see max_depth of tools/fit");
+        assert!(node < LEAVES, "a tree too deep: see max_depth of tools/fit");
         let unknown_is_below = table.u8() > 0;
-        let asked = &mut self.nodes[usize::from(tree + node)];
+        let asked = &mut self.nodes[tree + node];
         asked.column = if unknown_is_below { column } else { column + COLUMNS as u16 };
         asked.threshold = key(table.f32());
         let share = f32::from(table.u8()) / 255.0;
         let below = self.grow(table, tree, 2 * node + 1);
         let above = self.grow(table, tree, 2 * node);
-        let under = usize::from(tree + 2 * node);
+        let under = tree + 2 * node;
         let mut mean = [0.0; ANSWERS];
         for (answer, steps) in self.steps.iter_mut().enumerate() {
             mean[answer] = share * below[answer] + (1.0 - share) * above[answer];
@@ -142,6 +135,19 @@ impl Forest {
     }
 }
 
+impl Node {
+    /// Where it leads to.
+    #[inline(always)]
+    fn next(&self, keys: &Keys) -> usize {
+        usize::from(self.above) + usize::from(keys[self.column()] < self.threshold)
+    }
+
+    #[inline(always)]
+    fn column(&self) -> usize {
+        usize::from(self.column) % KEYS
+    }
+}
+
 /// Room for all numbers, made on the heap.
 fn room<T: Clone + Default>() -> Box<[T; ROOM]> {
     let room = vec![T::default(); ROOM].into_boxed_slice().try_into();
@@ -149,19 +155,25 @@ fn room<T: Clone + Default>() -> Box<[T; ROOM]> {
 }
 
 /// The number of the first node of a tree.
-fn root(tree: usize) -> u16 {
-    (tree * NODES + 1) as u16
+fn root(tree: usize) -> usize {
+    (tree * NODES + 1) % NUMBERS
 }
 
 fn keys(observed: &Observed) -> Keys {
     let mut keys = [0; KEYS];
-    let (low, high) = keys.split_at_mut(COLUMNS);
-    let values = observed.values.iter().chain(&observed.before);
-    for ((low, high), value) in low.iter_mut().zip(high).zip(values) {
-        let (known, key) = (!value.is_nan(), key(*value));
-        (*low, *high) = (if known { key } else { 0 }, if known { key } else { u32::MAX });
+    for (values, from) in [(&observed.values, 0), (&observed.before, COUNT)] {
+        let (low, high) = keys.split_at_mut(COLUMNS);
+        keys_of(values, &mut low[from..], &mut high[from..]);
     }
     keys
+}
+
+/// Several values at once, since none depends on another.
+fn keys_of(values: &Values, low: &mut [u32], high: &mut [u32]) {
+    for ((low, high), &value) in low.iter_mut().zip(high).zip(values) {
+        let (unknown, key) = (u32::from(value.is_nan()).wrapping_neg(), key(value));
+        (*low, *high) = (key & !unknown, key | unknown);
+    }
 }
 
 /// An integer in the order of numbers: the larger, the less below zero; zeros are the same.

@@ -1,6 +1,6 @@
 //! Reads the file of weights: text up to an empty line, then numbers, little-endian.
 
-use super::ByAnswer;
+use super::{ANSWERS, ByAnswer};
 
 /// What is left to be read of a file of weights.
 pub struct Table<'a> {
@@ -37,9 +37,10 @@ impl<'a> Table<'a> {
         u16::from_le_bytes(self.take())
     }
 
-    /// Two bytes with a sign.
-    pub fn i16(&mut self) -> i16 {
-        i16::from_le_bytes(self.take())
+    /// What a leaf says of each answer, as it is stored.
+    pub fn answers_of_leaf(&mut self) -> [i16; ANSWERS] {
+        let bytes = self.take::<{ 2 * ANSWERS }>();
+        std::array::from_fn(|at| i16::from_le_bytes([bytes[2 * at], bytes[2 * at + 1]]))
     }
 
     /// A number.

@@ -6,8 +6,9 @@ use crate::wire::flags;
 /// The last few frames of a flow, to recognise copies.
 #[derive(Clone, Debug, Default)]
 pub struct Recent {
-    /// Fingerprint, and time in us modulo 2^32.
-    seen: [(u32, u32); REMEMBERED],
+    /// Their fingerprints, and their times in us modulo 2^32.
+    prints: [u32; REMEMBERED],
+    times_us: [u32; REMEMBERED],
     at: u8,
     copies: u32,
 }
@@ -20,26 +21,36 @@ impl Recent {
     #[inline(always)]
     pub fn is_copy(&mut self, entry: &Entry) -> bool {
         let print = fingerprint(entry);
+        let now_us = (entry.ts.0 / 1000) as u32;
+        // Mostly none is the same, which all at once say.
+        let same = self.prints.iter().fold(false, |same, &seen| same | (seen == print));
+        if same && self.is_recent(print, now_us, entry) {
+            let bare = entry.ip_id == 0 && entry.seq_len() == 0;
+            if !bare || self.copies >= 3 {
+                self.copies += 1;
+                return true;
+            }
+        }
+        let at = usize::from(self.at) % REMEMBERED;
+        (self.prints[at], self.times_us[at]) = (print, now_us);
+        self.at = self.at.wrapping_add(1);
+        false
+    }
+
+    /// Whether a frame with this fingerprint is so new that `entry` may be its copy.
+    #[cold]
+    fn is_recent(&self, print: u32, now_us: u32, entry: &Entry) -> bool {
         let within = if entry.ip_id != 0 || entry.has(flags::SYN) {
             WITH_IDENTIFICATION
         } else {
             WITHOUT_IDENTIFICATION
         };
-        let now_us = (entry.ts.0 / 1000) as u32;
         let recent = |at_us: u32| now_us.wrapping_sub(at_us) < within;
-        // Time does not run backwards within a flow: mostly the newest one is too old already.
-        let newest = self.seen[usize::from(self.at).wrapping_sub(1) % REMEMBERED].1;
-        let found =
-            recent(newest) && self.seen.iter().any(|&(seen, at_us)| seen == print && recent(at_us));
-        let bare = entry.ip_id == 0 && entry.seq_len() == 0;
-        let copy = found && (!bare || self.copies >= 3);
-        if copy {
-            self.copies += 1;
-        } else {
-            self.seen[usize::from(self.at)] = (print, now_us);
-            self.at = (self.at + 1) % REMEMBERED as u8;
-        }
-        copy
+        // Time does not run backwards within a flow: what is older than the newest may be older by
+        // a whole turn of the clock.
+        let newest = self.times_us[usize::from(self.at).wrapping_sub(1) % REMEMBERED];
+        let mut seen = self.prints.iter().zip(self.times_us);
+        recent(newest) && seen.any(|(&seen, at_us)| seen == print && recent(at_us))
     }
 }
 
@@ -58,7 +69,8 @@ fn fingerprint(entry: &Entry) -> u32 {
     (mix(mix(early).rotate_left(29) ^ rest) >> 32) as u32 | 1
 }
 
-/// Frames between a frame and its copy at most: a mirror port delivers them close together.
+/// Frames between a frame and its copy at most: a mirror port delivers them close together. A
+/// power of two, so that the place of the next one may turn over.
 const REMEMBERED: usize = 8;
 const WITH_IDENTIFICATION: u32 = 1000;
 const WITHOUT_IDENTIFICATION: u32 = 100;

@@ -9,10 +9,10 @@ use crate::units::Nanos;
 /// The delay from the observer to one endpoint and back.
 #[derive(Clone, Copy, Debug)]
 pub struct Tau {
-    /// From the handshake.
-    handshake: Option<Nanos>,
-    /// Smallest sample of data and acknowledgements.
-    min: Option<Nanos>,
+    /// From the handshake, or [`UNKNOWN`].
+    handshake: Nanos,
+    /// Smallest sample of data and acknowledgements, or [`UNKNOWN`].
+    min: Nanos,
     /// Smallest samples of the present and of the previous window, or [`UNKNOWN`].
     windows: [Nanos; 2],
     window_start: Nanos,
@@ -26,8 +26,8 @@ pub struct Tau {
 impl Default for Tau {
     fn default() -> Tau {
         Tau {
-            handshake: None,
-            min: None,
+            handshake: UNKNOWN,
+            min: UNKNOWN,
             windows: [UNKNOWN; 2],
             window_start: Nanos(0),
             probe: None,
@@ -40,12 +40,12 @@ impl Default for Tau {
 impl Tau {
     /// The delay that the handshake showed.
     pub fn handshake(&self) -> Option<Nanos> {
-        self.handshake
+        known(self.handshake)
     }
 
     /// Takes the delay that the handshake showed.
     pub fn set_handshake(&mut self, tau: Option<Nanos>) {
-        self.handshake = tau;
+        self.handshake = tau.unwrap_or(UNKNOWN);
         self.conclude();
     }
 
@@ -57,11 +57,11 @@ impl Tau {
     /// Takes a sample; one that is not `sure` may hold a time in which the endpoint waited, and
     /// bounds the delay only from above.
     fn take(&mut self, now: Nanos, tau: Nanos, sure: bool) {
-        self.min = Some(self.min.map_or(tau, |least| least.min(tau)));
+        self.min = self.min.min(tau);
         if !sure && self.recent <= tau {
             return self.conclude();
         }
-        let span = WINDOW.max(Nanos(self.min.map_or(0, |min| 4 * min.0)));
+        let span = WINDOW.max(Nanos(4 * self.min.0));
         if now.since(self.window_start) > span {
             let stale = now.since(self.window_start) > span + span;
             self.windows = [UNKNOWN, if stale { UNKNOWN } else { self.windows[0] }];
@@ -72,15 +72,13 @@ impl Tau {
     }
 
     fn conclude(&mut self) {
-        let handshake = self.handshake.unwrap_or(UNKNOWN);
-        let least = self.min.unwrap_or(UNKNOWN).min(handshake);
+        self.least = self.min.min(self.handshake);
         let recent = self.windows[0].min(self.windows[1]);
-        self.recent = match (recent, handshake) {
-            (UNKNOWN, UNKNOWN) => least,
+        self.recent = match (recent, self.handshake) {
+            (UNKNOWN, UNKNOWN) => self.least,
             (UNKNOWN, handshake) => handshake,
             (recent, _) => recent,
         };
-        self.least = least;
     }
 
     /// A packet with `tsval` passed towards this endpoint.
@@ -112,13 +110,18 @@ impl Tau {
     /// The delay now: the least of the last few round trips.
     #[inline]
     pub fn recent(&self) -> Option<Nanos> {
-        (self.recent != UNKNOWN).then_some(self.recent)
+        known(self.recent)
     }
 
     /// The delay without queueing, as far as it was seen.
     pub fn least(&self) -> Option<Nanos> {
-        (self.least != UNKNOWN).then_some(self.least)
+        known(self.least)
     }
+}
+
+#[inline(always)]
+fn known(tau: Nanos) -> Option<Nanos> {
+    (tau != UNKNOWN).then_some(tau)
 }
 
 /// Where the observer stands between `sender` and `receiver`: 0 at the sender, 1 at the receiver.
@@ -225,10 +228,10 @@ mod tests {
         tau.passed_towards(Nanos(0), 7);
         tau.passed_towards(Nanos(1_000), 8);
         tau.came_back(Nanos(5_000), 7, Nanos(0));
-        assert_eq!(tau.min, Some(Nanos(5_000)));
+        assert_eq!(tau.min, Nanos(5_000));
         tau.passed_towards(Nanos(10_000), 9);
         tau.came_back(Nanos(90_000), 12, Nanos(0));
-        assert_eq!(tau.min, Some(Nanos(5_000)));
+        assert_eq!(tau.min, Nanos(5_000));
         assert_eq!(tau.recent(), Some(Nanos(5_000)));
     }
 

@@ -53,6 +53,12 @@ impl Default for Timeouts {
 }
 
 impl Timeouts {
+    /// No flow has ended after less silence.
+    #[inline]
+    pub fn least(&self) -> Nanos {
+        self.closed.min(self.half_open)
+    }
+
     /// That of a class.
     #[inline]
     pub fn of(&self, class: Class) -> Nanos {

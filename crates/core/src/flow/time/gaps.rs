@@ -50,8 +50,13 @@ impl Gaps {
 
     /// The filled bins alone, for keeping.
     pub fn pack(&self) -> PackedGaps {
-        let filled = (0..BINS).filter(|&bin| self.count[bin] > 0);
-        PackedGaps(filled.map(|bin| (bin as u8, self.count[bin])).collect())
+        let mut filled = Vec::new();
+        let octaves = self.count.as_chunks::<OCTAVE_BINS>().0.iter().zip(0u8..);
+        for (counts, octave) in octaves.filter(|(counts, _)| **counts != [0; OCTAVE_BINS]) {
+            let bins = counts.iter().zip(octave * OCTAVE_BINS as u8..);
+            filled.extend(bins.filter(|(count, _)| **count > 0).map(|(&count, bin)| (bin, count)));
+        }
+        PackedGaps(filled.into_boxed_slice())
     }
 
     /// Adds the gaps of `other`.
@@ -109,7 +114,8 @@ fn middle_ns(bin: usize) -> f64 {
 /// Gaps below 256 ns and above 137 s count with those.
 const FIRST_OCTAVE: u32 = 8;
 const LAST_OCTAVE: u32 = 37;
-const BINS: usize = ((LAST_OCTAVE - FIRST_OCTAVE) * 8) as usize;
+const OCTAVE_BINS: usize = 8;
+const BINS: usize = (LAST_OCTAVE - FIRST_OCTAVE) as usize * OCTAVE_BINS;
 
 #[cfg(test)]
 mod tests {

@@ -19,7 +19,7 @@ impl Plain {
     fn read(table: &mut Table, scale: f32) -> Plain {
         let column = table.u16();
         if column == LEAF {
-            return Plain::Leaf(std::array::from_fn(|_| f32::from(table.i16()) * scale));
+            return Plain::Leaf(table.answers_of_leaf().map(|worth| f32::from(worth) * scale));
         }
         let unknown_is_below = table.u8() > 0;
         let (threshold, share) = (table.f32(), f32::from(table.u8()) / 255.0);

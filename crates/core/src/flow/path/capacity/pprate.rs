@@ -88,14 +88,17 @@ fn decide(samples: &[Sample], cleaned: &Cleaned<'_>) -> Result<(Estimate, Mode),
 }
 
 fn support(samples: &[Sample], bps: f64) -> Support {
-    let share = |is: &dyn Fn(f64) -> bool| {
-        let of = |s: &Sample| f64::from(s.bits) * 1e9 / f64::from(s.gap_ns) / bps - 1.0;
-        samples.iter().filter(|sample| is(of(sample))).count() as f64 / samples.len() as f64
-    };
-    let near = share(&|off| off.abs() <= NEAR);
-    let alike = share(&|off| off.abs() <= ALIKE);
+    let (mut near, mut alike, mut faster) = (0u32, 0u32, 0u32);
+    for sample in samples {
+        let off = f64::from(sample.bits) * 1e9 / f64::from(sample.gap_ns) / bps - 1.0;
+        near += u32::from(off.abs() <= NEAR);
+        alike += u32::from(off.abs() <= ALIKE);
+        faster += u32::from(off > NEAR && off < TOGETHER);
+    }
+    let [near, alike, faster] =
+        [near, alike, faster].map(|count| f64::from(count) / samples.len() as f64);
     let sharp = if near > 0.0 { alike / near } else { 0.0 };
-    Support { near, sharp, faster: share(&|off| off > NEAR && off < TOGETHER) }
+    Support { near, sharp, faster }
 }
 
 struct Cleaned<'a> {

@@ -15,7 +15,7 @@ HEAD = """# Consistency
 Some things can never be in a row, whatever is true of the connection: a flight of half a window
 that is said to have reached it, "no loss" beside losses, a gain beyond the link. `make consistency`
 analyses captures and random worlds, and counts the rows of `flows`, `intervals` and `periods` that
-say such a thing. Each rule is a predicate in SQL in `tools/consistency/rules.py`.
+say such a thing. Each rule is a predicate in SQL in `tools/consistency/rules`.
 
 {captures} captures ({unreadable} more are no captures that can be read) and {worlds} random worlds
 at all their taps gave {rows}."""

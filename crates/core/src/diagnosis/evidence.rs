@@ -148,6 +148,13 @@ fn bottleneck(case: &Case, cause: Cause) -> Vec<String> {
         marks => count(u64::from(marks), "ECN mark or echo").replace("echos", "echoes"),
     };
     let share = match (facts.queued_rate_bps, case.context.capacity_bps, facts.utilisation) {
+        (Some(delivered), Some(capacity), Some(utilisation)) if utilisation > MORE_THAN_ALL => {
+            format!(
+                "{} delivered while it queued, more than the {} that gaps between packets show",
+                rate(delivered),
+                rate(capacity)
+            )
+        }
         (Some(delivered), Some(capacity), Some(utilisation)) => format!(
             "{} delivered while it queued, {} of the capacity of {}",
             rate(delivered),
@@ -187,6 +194,7 @@ fn policer(case: &Case) -> Vec<String> {
             shape.flight,
             shape.variation
         ),
+        _ if facts.losses == 0 && facts.loss_ratio == 0.0 => NONE_NOW.to_owned(),
         _ => format!("{} of the bytes were lost", percent(facts.loss_ratio)),
     };
     let queue = match facts.inflation {
@@ -195,7 +203,7 @@ fn policer(case: &Case) -> Vec<String> {
         }
         _ => inflation(case),
     };
-    vec![fit, rhythm(case), density(case), queue]
+    vec![fit, earlier(case), rhythm(case), density(case), queue]
 }
 
 fn random_loss(case: &Case) -> Vec<String> {
@@ -207,9 +215,19 @@ fn random_loss(case: &Case) -> Vec<String> {
             shape.flight,
             shape.variation
         ),
+        None if case.facts.losses == 0 => NONE_NOW.to_owned(),
         None => losses(case),
     };
-    vec![pattern, rhythm(case), density(case), inflation(case)]
+    vec![pattern, earlier(case), rhythm(case), density(case), inflation(case)]
+}
+
+/// That the losses lie before the stretch, where they do.
+fn earlier(case: &Case) -> String {
+    let shown = case.policer.is_some() || case.losses.is_some();
+    match case.facts.losses == 0 && shown {
+        true => "all of them before this stretch".to_owned(),
+        false => String::new(),
+    }
 }
 
 /// Where the losses rank by what was sent just before them.
@@ -285,7 +303,7 @@ fn quiet(case: &Case) -> String {
 
 fn queue(case: &Case) -> String {
     let facts = &case.facts;
-    match (facts.raised, facts.inflation) {
+    match (facts.raised, inflated(case)) {
         (Some(raised), Some(inflation)) => format!(
             "RTT {:.1} times its minimum{}, raised in {} of the samples",
             inflation,
@@ -297,10 +315,10 @@ fn queue(case: &Case) -> String {
 }
 
 fn inflation(case: &Case) -> String {
-    match case.facts.inflation {
+    match inflated(case) {
         Some(inflation) if inflation < 1.15 => format!("RTT at its minimum{}", least_rtt(case)),
         Some(inflation) => format!("RTT {inflation:.1} times its minimum{}", least_rtt(case)),
-        None => match case.context.rtt_min {
+        None => match case.context.rtt_least {
             Some(least) => format!("RTT from {}", time(least)),
             None if case.context.rtt_unresolved => {
                 "RTT below a tick of the capture's clock".to_owned()
@@ -311,13 +329,25 @@ fn inflation(case: &Case) -> String {
 }
 
 fn least_rtt(case: &Case) -> String {
-    case.context.rtt_min.map_or(String::new(), |least| format!(" of {}", time(least)))
+    case.context.rtt_least.map_or(String::new(), |least| format!(" of {}", time(least)))
+}
+
+/// Mean over least round-trip time, the handshake's included.
+fn inflated(case: &Case) -> Option<f64> {
+    let context = &case.context;
+    let lower = context.rtt_min.zip(context.rtt_least);
+    let times = lower.map_or(1.0, |(min, least)| min.0 as f64 / least.0 as f64);
+    Some(case.facts.inflation? * times)
 }
 
 fn losses(case: &Case) -> String {
     let facts = &case.facts;
     if facts.losses == 0 {
-        return "no loss".to_owned();
+        return match facts.loss_ratio > 0.0 {
+            // An episode that began before goes on.
+            true => format!("no new loss, {} of the bytes sent again", percent(facts.loss_ratio)),
+            false => "no loss".to_owned(),
+        };
     }
     let timeouts = match facts.timeouts {
         0 => String::new(),
@@ -338,6 +368,12 @@ fn times(number: u32) -> String {
         _ => format!("{number} times"),
     }
 }
+
+/// What is said of an answer that rests on losses of before.
+const NONE_NOW: &str = "losses only before this stretch";
+/// Use of a link from which its capacity is not what the gaps between packets say: it varies, or
+/// they were spread by something else.
+const MORE_THAN_ALL: f64 = 1.15;
 
 #[cfg(test)]
 mod tests {

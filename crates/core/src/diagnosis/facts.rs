@@ -17,6 +17,8 @@ pub struct Context {
     pub mss_option: Option<u32>,
     /// Least round-trip time of the flow so far.
     pub rtt_min: Option<Nanos>,
+    /// The same, the handshake's included: what a row calls the smallest.
+    pub rtt_least: Option<Nanos>,
     /// It was shorter than a tick of the capture's clock.
     pub rtt_unresolved: bool,
     /// Capacity of the path in bit/s of IP packets.

@@ -46,6 +46,11 @@ impl Half {
             || self.ledger.never_acked() && (rwnd_max.is_none() || !self.is_unanswered())
     }
 
+    /// A largest flight size as far as the capture shows it: not without the acknowledgements.
+    pub fn flight_seen(&self, flight_max: Option<u64>) -> Option<u64> {
+        flight_max.filter(|_| !self.acks_unseen(flight_max))
+    }
+
     /// Capacity as known now; `None` before `min_packets` data packets.
     pub fn capacity(&mut self, min_packets: u64) -> Option<Capacity> {
         (self.totals.data_packets > min_packets).then(|| self.capacity.estimate())

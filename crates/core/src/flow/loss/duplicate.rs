@@ -20,7 +20,9 @@ impl Recent {
     #[inline(always)]
     pub fn is_copy(&mut self, entry: &Entry) -> bool {
         let print = fingerprint(entry);
-        let within = if entry.ip_id != 0 || entry.has(flags::SYN) {
+        let bare = entry.ip_id == 0 && entry.seq_len() == 0;
+        let shown = self.copies >= COPIES_SHOWN;
+        let within = if entry.ip_id != 0 || entry.has(flags::SYN) || bare && shown {
             WITH_IDENTIFICATION
         } else {
             WITHOUT_IDENTIFICATION
@@ -31,15 +33,19 @@ impl Recent {
         let newest = self.seen[usize::from(self.at).wrapping_sub(1) % REMEMBERED].1;
         let found =
             recent(newest) && self.seen.iter().any(|&(seen, at_us)| seen == print && recent(at_us));
-        let bare = entry.ip_id == 0 && entry.seq_len() == 0;
-        let copy = found && (!bare || self.copies >= 3);
+        let copy = found && (!bare || shown);
         if copy {
-            self.copies += 1;
+            self.note_copy();
         } else {
             self.seen[usize::from(self.at)] = (print, now_us);
             self.at = (self.at + 1) % REMEMBERED as u8;
         }
         copy
+    }
+
+    /// Takes note that the capture shows copies.
+    pub fn note_copy(&mut self) {
+        self.copies = self.copies.saturating_add(1);
     }
 }
 
@@ -60,6 +66,8 @@ fn fingerprint(entry: &Entry) -> u32 {
 
 /// Frames between a frame and its copy at most: a mirror port delivers them close together.
 const REMEMBERED: usize = 8;
+/// Copies of others from which those of bare acknowledgements are taken for such.
+const COPIES_SHOWN: u32 = 3;
 const WITH_IDENTIFICATION: u32 = 1000;
 const WITHOUT_IDENTIFICATION: u32 = 100;
 

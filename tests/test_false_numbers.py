@@ -53,7 +53,8 @@ def numbered(frames: Frames, identifications: Iterable[int]) -> Iterator[tuple[i
 
 def copied(frames: Frames, copies: int, batch: int, apart: int) -> Iterator[tuple[int, bytes]]:
     """Show frames several times, as a capture of several interfaces does, batch after batch."""
-    for group in itertools.batched(frames, batch, strict=False):
+    every = list(frames)
+    for group in (every[at : at + batch] for at in range(0, len(every), batch)):
         last = group[-1][0]
         for copy in range(copies):
             yield from ((time if copy == 0 else last + copy * apart, data) for time, data in group)

@@ -249,7 +249,7 @@ impl Judge<'_> {
         columns.share_receiver_window = shares.map(|shares| shares.receiver_window);
         columns.share_network = shares.map(|shares| shares.network);
         columns.share_recovery = shares.map(|shares| shares.recovery);
-        let now_bps = case.facts.rate_bps().unwrap_or(0.0);
+        let now_bps = case.facts.reached_bps(&case.context).unwrap_or(0.0);
         let headroom = headroom::predict(case, finding.cause, now_bps);
         columns.headroom_bps = headroom.ok().map(|headroom| headroom.bps);
         columns.gain_unknown = headroom.err().map(GainUnknown::name);

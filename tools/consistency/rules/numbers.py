@@ -44,8 +44,8 @@ RULES = (
     Rule(
         "flight_of_more_than_was_sent",
         "flows",
-        "More was in flight than was sent at all.",
-        "flight_size_max > payload_bytes + missed_bytes",
+        "More was in flight than was sent at all, seen near the sender.",
+        "position < 0.5 AND flight_size_max > payload_bytes + missed_bytes",
     ),
     Rule(
         "rate_out_of_range",

@@ -295,10 +295,7 @@ fn silence(case: &Case, cause: Cause) -> Vec<String> {
 
 /// What speaks against the network where something else is to blame.
 fn quiet(case: &Case) -> String {
-    match case.facts.losses {
-        0 => format!("{}, no loss", inflation(case)),
-        _ => format!("{}, {}", inflation(case), losses(case)),
-    }
+    format!("{}, {}", inflation(case), losses(case))
 }
 
 fn queue(case: &Case) -> String {
@@ -379,6 +376,7 @@ const MORE_THAN_ALL: f64 = 1.15;
 mod tests {
     use super::*;
     use crate::diagnosis::{Facts, diagnose_alone};
+    use crate::units::Nanos;
 
     fn said(cause: Cause, facts: Facts) -> String {
         let case = Case { facts, ..Case::default() };
@@ -393,11 +391,51 @@ mod tests {
         assert_eq!(said(Cause::Policer, facts), "25 % of the bytes were lost; RTT unknown");
         let seen = Facts { inflation: Some(1.0), ..facts };
         assert!(said(Cause::Policer, seen).ends_with("RTT at its minimum: drops without a queue"));
-        let grown = Facts { losses: 0, ..facts };
+        let grown = Facts { losses: 0, loss_ratio: 0.0, ..facts };
         assert_eq!(
             said(Cause::CongestionAvoidance, grown),
             "over before a round trip could be seen; RTT unknown, no loss"
         );
+    }
+
+    #[test]
+    fn an_episode_that_goes_on_is_not_called_no_loss() {
+        let facts = Facts { span_s: 1.0, packets: 59, loss_ratio: 0.004, ..Facts::default() };
+        let text = said(Cause::ApplicationIdle, facts);
+        assert!(
+            text.ends_with("RTT unknown, no new loss, 0.40 % of the bytes sent again"),
+            "{text}"
+        );
+        let policed = said(Cause::Policer, Facts { loss_ratio: 0.0, ..facts });
+        assert_eq!(policed, "losses only before this stretch; RTT unknown");
+    }
+
+    #[test]
+    fn more_than_the_capacity_is_not_a_share_of_it() {
+        let facts = Facts {
+            span_s: 1.0,
+            packets: 900,
+            queued_rate_bps: Some(2e6),
+            utilisation: Some(2.0),
+            ..Facts::default()
+        };
+        let mut case = Case { facts, ..Case::default() };
+        case.context.capacity_bps = Some(1e6);
+        let found = diagnose_alone(&case).expect("it lasted");
+        let text = sentence(&case, &Finding { cause: Cause::UnsharedQueue, ..found });
+        assert!(
+            text.contains("more than the 1.00 Mbit/s that gaps between packets show"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn the_least_round_trip_time_is_that_of_the_row() {
+        let mut case = Case { facts: Facts { span_s: 1.0, ..Facts::default() }, ..Case::default() };
+        case.facts.inflation = Some(1.0);
+        case.context.rtt_min = Some(Nanos::from_millis(30));
+        case.context.rtt_least = Some(Nanos::from_millis(10));
+        assert_eq!(inflation(&case), "RTT 3.0 times its minimum of 10.0 ms");
     }
 
     #[test]

@@ -283,6 +283,12 @@ impl Facts {
         (self.span_s > 0.0).then(|| self.unique_bytes as f64 * 8.0 / self.span_s)
     }
 
+    /// The same of a transfer that took a round trip at least: what left at once was not a rate.
+    pub fn reached_bps(&self, context: &Context) -> Option<f64> {
+        let least_s = context.rtt_least.map_or(0.0, |least| least.as_secs_f64());
+        (self.span_s > 0.0).then(|| self.unique_bytes as f64 * 8.0 / self.span_s.max(least_s))
+    }
+
     /// Whether a queue stood: round-trip times half above the least one, and by 5 ms (algorithms
     /// 13, `rtt_inflation_th`).
     pub fn bufferbloat(&self, context: &Context) -> Option<bool> {

@@ -99,7 +99,8 @@ mod tests {
             assert!(!recent.is_copy(&frame(100 + i, i as u16 + 1, 100)));
             assert!(recent.is_copy(&frame(100 + i, i as u16 + 1, 100)));
         }
-        assert!(!recent.is_copy(&frame(200, 0, 0)));
-        assert!(recent.is_copy(&frame(201, 0, 0)));
+        assert!(!recent.is_copy(&frame(2_000, 0, 0)));
+        assert!(recent.is_copy(&frame(2_500, 0, 0)), "of a batch that came once more");
+        assert!(!recent.is_copy(&frame(4_000, 0, 0)));
     }
 }

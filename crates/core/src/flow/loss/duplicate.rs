@@ -67,7 +67,7 @@ fn fingerprint(entry: &Entry) -> u32 {
 /// Frames between a frame and its copy at most: a mirror port delivers them close together.
 const REMEMBERED: usize = 8;
 /// Copies of others from which those of bare acknowledgements are taken for such.
-const COPIES_SHOWN: u32 = 3;
+const COPIES_SHOWN: u32 = 2;
 const WITH_IDENTIFICATION: u32 = 1000;
 const WITHOUT_IDENTIFICATION: u32 = 100;
 

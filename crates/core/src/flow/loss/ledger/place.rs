@@ -103,7 +103,7 @@ impl Ledger {
             // up the second may follow at once, but with a timestamp of its own.
             0 => {
                 let most = if entry.has_timestamps() { MIN_RTO } else { AT_ONCE };
-                (rtt.min.map_or(Nanos(0), |least| Nanos(least.0 / 2).min(most)), true)
+                (rtt.min.map_or(AT_ONCE, |least| Nanos(least.0 / 2).min(most)), true)
             }
             _ => (
                 rtt.srtt.map_or(MIN_RTO, |_| rtt.rto()),

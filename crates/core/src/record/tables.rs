@@ -124,8 +124,8 @@ columns! {
         rtt_p99_ns: Option<Nanos>,
         /// Round-trip time samples.
         rtt_samples: u64,
-        /// Largest flight size in bytes, as the sender saw it; NULL where more was in flight than any window
-        /// allowed, so that the capture lacks acknowledgements.
+        /// Largest flight size in bytes, as the sender saw it; NULL where more was in flight than
+        /// any window allowed, so that the capture lacks acknowledgements.
         flight_size_max: Option<u64>,
         /// Largest receiver window in bytes.
         rwnd_max: Option<u64>,

@@ -11,7 +11,7 @@ CAPTURES := $(addprefix tests/data/, slow_reader.pcap receiver_window.pcap appli
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-rust test-python test-system lint fmt docs accuracy fit bench clean
+.PHONY: help demo test test-rust test-python test-system lint fmt docs accuracy consistency fit bench clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ docs: .venv/ready-dev ## regenerate what the documentation quotes from the code 
 
 accuracy: .venv/ready-dev ## measure how often the diagnosis is right; ACCURACY='--quick' chooses
 	PYTHONPATH=tools $(BIN)/python -m accuracy $(ACCURACY)
+
+consistency: .venv/ready-dev ## count rows that contradict themselves; CONSISTENCY='--quick' chooses
+	PYTHONPATH=tools $(BIN)/python -m consistency $(CONSISTENCY)
 
 fit: .venv/ready-dev ## fit the weights of the evidence model; FIT='--worlds 400' chooses
 	$(PIP) install --no-build-isolation --editable '.[fit]'

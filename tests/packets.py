@@ -14,15 +14,28 @@ START = 1_700_000_000 * SECOND
 MSS = 1000
 
 
-def frame(sender: int, port: int, flags: int, seq: int, ack: int, size: int, window: int) -> bytes:
+def frame(
+    sender: int,
+    port: int,
+    flags: int,
+    seq: int,
+    ack: int,
+    size: int,
+    window: int,
+    *,
+    mss: int = MSS,
+    timestamps: bool = False,
+    ip_id: int = 1,
+) -> bytes:
     """Make a frame from 10.0.0.1 (sender 0, the given port) or 10.0.0.2 (sender 1, port 80)."""
     ports = (port, 80) if sender == 0 else (80, port)
-    options = struct.pack(">BBH", 2, 4, MSS) if flags & SYN else b""
+    options = struct.pack(">BBH", 2, 4, mss) if flags & SYN else b""
+    options += struct.pack(">BBBBII", 1, 1, 8, 10, 1, 0) if timestamps else b""
     offset = (20 + len(options)) // 4 << 4
     tcp = struct.pack(">HHIIBBHHH", *ports, seq, ack, offset, flags, window, 0, 0) + options
     addresses = [bytes([10, 0, 0, 1 + sender]), bytes([10, 0, 0, 2 - sender])]
     length = 20 + len(tcp) + size
-    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, length, 1, 0, 64, 6, 0, *addresses)
+    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, length, ip_id, 0, 64, 6, 0, *addresses)
     return bytes(12) + b"\x08\x00" + ip + tcp + bytes(size)
 
 

@@ -65,15 +65,26 @@ def judged_scenario(
 ) -> "pa.Table":
     """Do the same for any scenario, whose text this is; errors call it `file`."""
     pa = require("pyarrow", extra="arrow")
+    rows = [
+        _beside(tap, found, world)
+        for tap, found in tables(file, text, taps=taps).items()
+        if "intervals" in found
+    ]
+    return pa.concat_tables(rows, promote_options="default") if rows else pa.table({})
+
+
+def tables(
+    file: str, text: str, *, taps: Sequence[str] | None = None
+) -> dict[str, dict[str, "pa.Table"]]:
+    """Run a scenario; give its tables by tap: flows, intervals, and the answers beside these."""
+    pa = require("pyarrow", extra="arrow")
     found: dict[str, dict[str, list[Any]]] = {}
     for tap, table, batch in _core.judge(file, text, taps=None if taps is None else list(taps)):
         found.setdefault(tap, {}).setdefault(table, []).append(pa.record_batch(batch))
-    tables = [
-        _beside(tap, {table: pa.Table.from_batches(rows) for table, rows in tables.items()}, world)
-        for tap, tables in found.items()
-        if "intervals" in tables
-    ]
-    return pa.concat_tables(tables, promote_options="default") if tables else pa.table({})
+    return {
+        tap: {table: pa.Table.from_batches(rows) for table, rows in mine.items()}
+        for tap, mine in found.items()
+    }
 
 
 def judged_all(

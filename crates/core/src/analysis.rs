@@ -300,7 +300,8 @@ impl Analysis {
                     self.rows.observations.push(ObservedRow { ends, start, end, observed });
                 }
                 let capacity = judge.capacity.as_ref();
-                self.rows.intervals.push(report::interval_row(ends, &interval, capacity, verdict));
+                let row = report::interval_row(ends, &interval, judge.half, capacity, verdict);
+                self.rows.intervals.push(row);
             }
         }
     }
@@ -367,7 +368,7 @@ fn judge_of<'a>(
 ) -> Judge<'a> {
     let Followed { flow, tallies, past } = followed;
     let position = flow.position(side);
-    let sack_agreed = flow.handshake.sack_agreed();
+    let (sack_agreed, handshake_rtt) = (flow.handshake.sack_agreed(), flow.handshake_rtt());
     let half = &mut flow.halves[side];
     let capacity = pprate.map(|capacity| half.credible(capacity));
     let (tally, past) = (&mut tallies[side], &mut past[side]);
@@ -378,6 +379,7 @@ fn judge_of<'a>(
         ends,
         position,
         sack_agreed,
+        handshake_rtt,
         pprate,
         capacity,
         options,

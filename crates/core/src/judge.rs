@@ -6,8 +6,8 @@ use crate::diagnosis::model::filter::Belief;
 use crate::diagnosis::model::{self, MODEL};
 use crate::diagnosis::tally::Tally;
 use crate::diagnosis::{
-    Case, Cause, Confidence, Context, Facts, Finding, ONE_WAY, Shares, SoFar, diagnose, evidence,
-    headroom, remedy,
+    Case, Cause, Confidence, Context, Facts, Finding, ONE_WAY, Shares, SoFar, diagnose, doubt,
+    evidence, headroom, remedy,
 };
 use crate::flow::half::Half;
 use crate::flow::path::capacity::Capacity;
@@ -37,6 +37,8 @@ pub struct Judge<'a> {
     pub position: Option<f64>,
     /// Whether both sides permitted SACK; `None` where not both SYNs were seen.
     pub sack_agreed: Option<bool>,
+    /// Round-trip time of the handshake.
+    pub handshake_rtt: Option<Nanos>,
     /// What the path can carry by PPrate, as the paper takes it.
     pub pprate: Option<Capacity>,
     /// The same as far as it is credible.
@@ -178,7 +180,9 @@ impl Judge<'_> {
     fn longest(&self, case: &Case) -> Option<Finding> {
         match self.tally.as_ref().and_then(|tally| tally.longest()) {
             None => at_once(case).filter(|_| self.half.totals.payload_bytes > 0),
-            longest => longest,
+            longest => {
+                longest.map(|found| Finding { confidence: doubt::tempered(&found, case), ..found })
+            }
         }
     }
 
@@ -195,6 +199,13 @@ impl Judge<'_> {
             headers_bytes: half.headers_len(),
             mss_option: half.mss.offered(),
             rtt_min: half.rtt.min.and_then(Nanos::resolved),
+            rtt_least: half
+                .rtt
+                .min
+                .into_iter()
+                .chain(self.handshake_rtt)
+                .min()
+                .and_then(Nanos::resolved),
             rtt_unresolved: half.rtt.min == Some(Nanos(0)),
             capacity_bps: self.capacity.as_ref().and_then(|capacity| capacity.bps),
             others_between: self.capacity.as_ref().is_some_and(Capacity::is_shared),
@@ -238,7 +249,7 @@ impl Judge<'_> {
         columns.share_receiver_window = shares.map(|shares| shares.receiver_window);
         columns.share_network = shares.map(|shares| shares.network);
         columns.share_recovery = shares.map(|shares| shares.recovery);
-        let now_bps = case.facts.rate_bps().unwrap_or(0.0);
+        let now_bps = case.facts.reached_bps(&case.context).unwrap_or(0.0);
         let headroom = headroom::predict(case, finding.cause, now_bps);
         columns.headroom_bps = headroom.ok().map(|headroom| headroom.bps);
         columns.gain_unknown = headroom.err().map(GainUnknown::name);

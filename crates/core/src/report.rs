@@ -1,6 +1,7 @@
 //! Flows to rows.
 
 use crate::flow::entry::Entry;
+use crate::flow::half::Half;
 use crate::flow::loss::ledger::Rule;
 use crate::flow::path::capacity::Capacity;
 use crate::flow::time::period::Period;
@@ -81,7 +82,7 @@ pub fn flow_row(
         window_scale,
         window_scale_source,
         position: flow.position(side),
-        flight_size_max: totals.flight_max,
+        flight_size_max: half.flight_seen(totals.flight_max),
         rwnd_max: totals.rwnd_max,
         throughput_bps: rate(totals.payload_bytes),
         goodput_bps: rate(totals.unique_bytes),
@@ -134,6 +135,7 @@ const UNRESOLVED: &str = "no smallest RTT: it is shorter than a tick of the capt
 pub fn interval_row(
     ends: Ends,
     interval: &Interval,
+    half: &Half,
     capacity: Option<&Capacity>,
     verdict: Verdict,
 ) -> IntervalRow {
@@ -151,7 +153,7 @@ pub fn interval_row(
         goodput_bps: rate(sums.unique_bytes),
         capacity_bps: capacity.and_then(|capacity| capacity.bps),
         rtt_mean_ns: sums.rtt_mean(),
-        flight_size_max: sums.flight_max,
+        flight_size_max: half.flight_seen(sums.flight_max),
         rwnd_min: sums.rwnd_min,
     };
     (ends, (facts, verdict))

@@ -9,7 +9,9 @@ pub fn is_blind(case: &Case, answer: Limitation) -> bool {
     let far = case.context.position.is_none_or(|position| position > threshold::HALF_WAY);
     let lossy = facts.losses > 0 || loses(answer);
     let brief = facts.pause_s.is_none_or(|pause| pause < threshold::LONGEST_QUEUE_S);
-    facts.raised.is_none() && far && lossy && brief
+    // Where the program is the answer, nothing is missing but what it did not write.
+    let of_others = answer != Limitation::Application;
+    of_others && facts.raised.is_none() && far && lossy && brief
 }
 
 /// Whether it is an answer that shows by a loss now and then.

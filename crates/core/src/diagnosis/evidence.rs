@@ -148,6 +148,13 @@ fn bottleneck(case: &Case, cause: Cause) -> Vec<String> {
         marks => count(u64::from(marks), "ECN mark or echo").replace("echos", "echoes"),
     };
     let share = match (facts.queued_rate_bps, case.context.capacity_bps, facts.utilisation) {
+        (Some(delivered), Some(capacity), Some(utilisation)) if utilisation > MORE_THAN_ALL => {
+            format!(
+                "{} delivered while it queued, more than the {} that gaps between packets show",
+                rate(delivered),
+                rate(capacity)
+            )
+        }
         (Some(delivered), Some(capacity), Some(utilisation)) => format!(
             "{} delivered while it queued, {} of the capacity of {}",
             rate(delivered),
@@ -187,6 +194,7 @@ fn policer(case: &Case) -> Vec<String> {
             shape.flight,
             shape.variation
         ),
+        _ if facts.losses == 0 && facts.loss_ratio == 0.0 => NONE_NOW.to_owned(),
         _ => format!("{} of the bytes were lost", percent(facts.loss_ratio)),
     };
     let queue = match facts.inflation {
@@ -195,7 +203,7 @@ fn policer(case: &Case) -> Vec<String> {
         }
         _ => inflation(case),
     };
-    vec![fit, rhythm(case), density(case), queue]
+    vec![fit, earlier(case), rhythm(case), density(case), queue]
 }
 
 fn random_loss(case: &Case) -> Vec<String> {
@@ -207,9 +215,19 @@ fn random_loss(case: &Case) -> Vec<String> {
             shape.flight,
             shape.variation
         ),
+        None if case.facts.losses == 0 => NONE_NOW.to_owned(),
         None => losses(case),
     };
-    vec![pattern, rhythm(case), density(case), inflation(case)]
+    vec![pattern, earlier(case), rhythm(case), density(case), inflation(case)]
+}
+
+/// That the losses lie before the stretch, where they do.
+fn earlier(case: &Case) -> String {
+    let shown = case.policer.is_some() || case.losses.is_some();
+    match case.facts.losses == 0 && shown {
+        true => "all of them before this stretch".to_owned(),
+        false => String::new(),
+    }
 }
 
 /// Where the losses rank by what was sent just before them.
@@ -277,15 +295,12 @@ fn silence(case: &Case, cause: Cause) -> Vec<String> {
 
 /// What speaks against the network where something else is to blame.
 fn quiet(case: &Case) -> String {
-    match case.facts.losses {
-        0 => format!("{}, no loss", inflation(case)),
-        _ => format!("{}, {}", inflation(case), losses(case)),
-    }
+    format!("{}, {}", inflation(case), losses(case))
 }
 
 fn queue(case: &Case) -> String {
     let facts = &case.facts;
-    match (facts.raised, facts.inflation) {
+    match (facts.raised, inflated(case)) {
         (Some(raised), Some(inflation)) => format!(
             "RTT {:.1} times its minimum{}, raised in {} of the samples",
             inflation,
@@ -297,10 +312,10 @@ fn queue(case: &Case) -> String {
 }
 
 fn inflation(case: &Case) -> String {
-    match case.facts.inflation {
+    match inflated(case) {
         Some(inflation) if inflation < 1.15 => format!("RTT at its minimum{}", least_rtt(case)),
         Some(inflation) => format!("RTT {inflation:.1} times its minimum{}", least_rtt(case)),
-        None => match case.context.rtt_min {
+        None => match case.context.rtt_least {
             Some(least) => format!("RTT from {}", time(least)),
             None if case.context.rtt_unresolved => {
                 "RTT below a tick of the capture's clock".to_owned()
@@ -311,13 +326,25 @@ fn inflation(case: &Case) -> String {
 }
 
 fn least_rtt(case: &Case) -> String {
-    case.context.rtt_min.map_or(String::new(), |least| format!(" of {}", time(least)))
+    case.context.rtt_least.map_or(String::new(), |least| format!(" of {}", time(least)))
+}
+
+/// Mean over least round-trip time, the handshake's included.
+fn inflated(case: &Case) -> Option<f64> {
+    let context = &case.context;
+    let lower = context.rtt_min.zip(context.rtt_least);
+    let times = lower.map_or(1.0, |(min, least)| min.0 as f64 / least.0 as f64);
+    Some(case.facts.inflation? * times)
 }
 
 fn losses(case: &Case) -> String {
     let facts = &case.facts;
     if facts.losses == 0 {
-        return "no loss".to_owned();
+        return match facts.loss_ratio > 0.0 {
+            // An episode that began before goes on.
+            true => format!("no new loss, {} of the bytes sent again", percent(facts.loss_ratio)),
+            false => "no loss".to_owned(),
+        };
     }
     let timeouts = match facts.timeouts {
         0 => String::new(),
@@ -339,10 +366,17 @@ fn times(number: u32) -> String {
     }
 }
 
+/// What is said of an answer that rests on losses of before.
+const NONE_NOW: &str = "losses only before this stretch";
+/// Use of a link from which its capacity is not what the gaps between packets say: it varies, or
+/// they were spread by something else.
+const MORE_THAN_ALL: f64 = 1.15;
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::diagnosis::{Facts, diagnose_alone};
+    use crate::units::Nanos;
 
     fn said(cause: Cause, facts: Facts) -> String {
         let case = Case { facts, ..Case::default() };
@@ -357,11 +391,51 @@ mod tests {
         assert_eq!(said(Cause::Policer, facts), "25 % of the bytes were lost; RTT unknown");
         let seen = Facts { inflation: Some(1.0), ..facts };
         assert!(said(Cause::Policer, seen).ends_with("RTT at its minimum: drops without a queue"));
-        let grown = Facts { losses: 0, ..facts };
+        let grown = Facts { losses: 0, loss_ratio: 0.0, ..facts };
         assert_eq!(
             said(Cause::CongestionAvoidance, grown),
             "over before a round trip could be seen; RTT unknown, no loss"
         );
+    }
+
+    #[test]
+    fn an_episode_that_goes_on_is_not_called_no_loss() {
+        let facts = Facts { span_s: 1.0, packets: 59, loss_ratio: 0.004, ..Facts::default() };
+        let text = said(Cause::ApplicationIdle, facts);
+        assert!(
+            text.ends_with("RTT unknown, no new loss, 0.40 % of the bytes sent again"),
+            "{text}"
+        );
+        let policed = said(Cause::Policer, Facts { loss_ratio: 0.0, ..facts });
+        assert_eq!(policed, "losses only before this stretch; RTT unknown");
+    }
+
+    #[test]
+    fn more_than_the_capacity_is_not_a_share_of_it() {
+        let facts = Facts {
+            span_s: 1.0,
+            packets: 900,
+            queued_rate_bps: Some(2e6),
+            utilisation: Some(2.0),
+            ..Facts::default()
+        };
+        let mut case = Case { facts, ..Case::default() };
+        case.context.capacity_bps = Some(1e6);
+        let found = diagnose_alone(&case).expect("it lasted");
+        let text = sentence(&case, &Finding { cause: Cause::UnsharedQueue, ..found });
+        assert!(
+            text.contains("more than the 1.00 Mbit/s that gaps between packets show"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn the_least_round_trip_time_is_that_of_the_row() {
+        let mut case = Case { facts: Facts { span_s: 1.0, ..Facts::default() }, ..Case::default() };
+        case.facts.inflation = Some(1.0);
+        case.context.rtt_min = Some(Nanos::from_millis(30));
+        case.context.rtt_least = Some(Nanos::from_millis(10));
+        assert_eq!(inflation(&case), "RTT 3.0 times its minimum of 10.0 ms");
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub struct Context {
     pub mss_option: Option<u32>,
     /// Least round-trip time of the flow so far.
     pub rtt_min: Option<Nanos>,
+    /// The same, the handshake's included: what a row calls the smallest.
+    pub rtt_least: Option<Nanos>,
     /// It was shorter than a tick of the capture's clock.
     pub rtt_unresolved: bool,
     /// Capacity of the path in bit/s of IP packets.
@@ -279,6 +281,12 @@ impl Facts {
     /// Goodput over the time accounted for, in bit/s.
     pub fn rate_bps(&self) -> Option<f64> {
         (self.span_s > 0.0).then(|| self.unique_bytes as f64 * 8.0 / self.span_s)
+    }
+
+    /// The same of a transfer that took a round trip at least: what left at once was not a rate.
+    pub fn reached_bps(&self, context: &Context) -> Option<f64> {
+        let least_s = context.rtt_least.map_or(0.0, |least| least.as_secs_f64());
+        (self.span_s > 0.0).then(|| self.unique_bytes as f64 * 8.0 / self.span_s.max(least_s))
     }
 
     /// Whether a queue stood: round-trip times half above the least one, and by 5 ms (algorithms

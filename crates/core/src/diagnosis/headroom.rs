@@ -41,6 +41,9 @@ pub fn predict(case: &Case, cause: Cause, now_bps: f64) -> Result<Headroom, Gain
     let known = bounds.into_iter().filter_map(|(bound, next)| Some((bound?, next)));
     let least = known.min_by(|a, b| a.0.total_cmp(&b.0));
     let (bps, next) = least.ok_or_else(|| unknown(case, cause))?;
+    if lifted.is_of_network() && case.facts.unique_bytes == 0 {
+        return Err(GainUnknown::TooLittleData);
+    }
     if lifted == Limitation::Unresponsive {
         return Err(GainUnknown::NobodyAnswers);
     }
@@ -169,8 +172,9 @@ mod tests {
 
     #[test]
     fn a_window_that_was_never_half_filled_bounds_nothing() {
-        let with_flight =
-            |flight_segments| case(Facts { flight_segments, ..Facts::default() }, None);
+        let with_flight = |flight_segments| {
+            case(Facts { flight_segments, unique_bytes: 1_000_000, ..Facts::default() }, None)
+        };
         assert!(predict(&with_flight(300.0), Cause::ApplicationPaced, 1e6).is_err());
         assert!(predict(&with_flight(400.0), Cause::UnsharedQueue, 1e7).is_ok());
         let filled = case(Facts { at_edge: 0.2, ..Facts::default() }, None);
@@ -181,10 +185,10 @@ mod tests {
 
     #[test]
     fn the_pace_of_a_policer_is_not_the_link_behind_it() {
-        let policed = case(Facts::default(), Some(5e6));
+        let policed = case(Facts { unique_bytes: 1_000_000, ..Facts::default() }, Some(5e6));
         assert!(predict(&policed, Cause::Policer, 4.7e6).is_err());
         assert!(predict(&policed, Cause::RandomLoss, 4.7e6).is_ok());
-        let wide = case(Facts::default(), Some(8e7));
+        let wide = case(Facts { unique_bytes: 1_000_000, ..Facts::default() }, Some(8e7));
         assert_eq!(
             predict(&wide, Cause::Policer, 4.7e6).map(|h| h.next),
             Ok(Some(Limitation::UnsharedBottleneck))
@@ -193,7 +197,7 @@ mod tests {
 
     #[test]
     fn no_gain_is_claimed_that_nothing_supports() {
-        let facts = Facts { at_edge: 0.2, ..Facts::default() };
+        let facts = Facts { at_edge: 0.2, unique_bytes: 1_000_000, ..Facts::default() };
         // A window of 80 Mbit/s is no promise at a link of 1 Mbit/s, nor behind a policer.
         let narrow = case(facts, Some(1e6));
         assert!(predict(&narrow, Cause::UnsharedQueue, 9e5).is_err());
@@ -202,6 +206,13 @@ mod tests {
         let more = predict(&case(facts, None), Cause::ReceiverSlowReader, 1e7).expect("its buffer");
         assert_eq!((more.bps.round(), more.next), (80e6, None), "the same limit is no next one");
         assert!(predict(&case(facts, Some(1e7)), Cause::UnresponsivePeer, 1e5).is_err());
+    }
+
+    #[test]
+    fn what_only_repeats_has_no_gain() {
+        let facts = Facts { at_edge: 0.2, ..Facts::default() };
+        let gain = predict(&case(facts, Some(1e7)), Cause::Recovery, 0.0);
+        assert_eq!(gain, Err(GainUnknown::TooLittleData));
     }
 
     #[test]

@@ -8,6 +8,7 @@ pub mod adviser;
 mod application;
 mod cause;
 mod decimal;
+pub mod doubt;
 pub mod evidence;
 pub mod facts;
 pub mod headroom;
@@ -114,7 +115,9 @@ pub fn diagnose(case: &Case, observed: &Observed, belief: &mut Belief) -> Option
     }
     let chances = belief.follow(&MODEL.filter, &log_odds, case.facts.span_s as f32);
     let answer = most_likely(&chances);
-    Some(Finding { shares: Shares::of(case, cause::within(answer, case)), ..found(case, chances) })
+    let shares = Shares::of(case, cause::within(answer, case));
+    let finding = Finding { shares, ..found(case, chances) };
+    Some(Finding { confidence: doubt::tempered(&finding, case), ..finding })
 }
 
 /// The same of a stretch that stands alone.
@@ -132,7 +135,8 @@ fn found(case: &Case, chances: ByAnswer) -> Finding {
     others[answer as usize] = 0.0;
     let next = most_likely(&others);
     let left = (1.0 - probability) / (1.0 - top).max(1e-6);
-    let alternative = Some((next, others[next as usize] * left.min(1.0)));
+    // The answer is the likelier one, also where such answers are right less often than they seem.
+    let alternative = Some((next, (others[next as usize] * left.min(1.0)).min(probability)));
     Finding {
         cause: cause::within(answer, case),
         probability,

@@ -16,10 +16,16 @@ pub fn rule_out(log_odds: &mut ByAnswer, case: &Case, was_silent: bool) {
 
 /// Whether the evidence that an answer needs is there. What drops needs a loss. A full link needs a
 /// round trip, a capacity or a loss. A peer that is gone needs a timeout and nothing acknowledged.
+/// Fewer packets than an initial window fill no link and no bucket.
 fn is_possible(answer: Limitation, case: &Case, was_silent: bool) -> bool {
     let (facts, context, so_far) = (&case.facts, &case.context, &case.so_far);
     let lost = facts.losses > 0 || facts.timeouts > 0 || so_far.losses > 0;
     match answer {
+        Limitation::Policer | Limitation::UnsharedBottleneck | Limitation::SharedBottleneck
+            if so_far.packets < INITIAL_WINDOW =>
+        {
+            false
+        }
         Limitation::Policer | Limitation::RandomLoss => lost,
         Limitation::UnsharedBottleneck if losses_met_no_queue(case) => false,
         Limitation::UnsharedBottleneck | Limitation::SharedBottleneck => {
@@ -42,6 +48,8 @@ fn losses_met_no_queue(case: &Case) -> bool {
     is_near && case.facts.losses_timed >= LOSSES_MIN && delay.as_secs_f64() < EMPTY * packet_s
 }
 
+/// Segments that leave before any answer (RFC 6928).
+const INITIAL_WINDOW: u64 = 10;
 /// Log-odds that no evidence makes up for.
 const IMPOSSIBLE: f32 = 30.0;
 /// Share of the way from the sender to the observer.
@@ -69,8 +77,12 @@ mod tests {
         let hosts = ["application", "receiver_window", "sender_window", "transport"];
         assert_eq!(possible(&nothing), hosts);
         let facts = Facts { losses: 1, timeouts: 1, ..Facts::default() };
-        assert_eq!(possible(&Case { facts, ..nothing }).len(), ANSWERS);
-        let mut answered = Case { facts, ..nothing };
+        let mut many = Case { facts, ..nothing };
+        many.so_far.packets = 10;
+        assert_eq!(possible(&many).len(), ANSWERS);
+        let few = possible(&Case { facts, ..nothing });
+        assert!(!few.iter().any(|word| word.ends_with("bottleneck") || *word == "policer"));
+        let mut answered = many;
         answered.facts.advances = 1;
         assert!(!possible(&answered).contains(&"unresponsive"));
     }

@@ -83,7 +83,7 @@ impl Tally {
         let next = (0..ANSWERS)
             .filter(|&at| at != answer as usize)
             .max_by(|&a, &b| chances[a].total_cmp(&chances[b]))
-            .map(|at| (Limitation::ALL[at], chances[at].min(1.0 - probability)));
+            .map(|at| (Limitation::ALL[at], chances[at].min(1.0 - probability).min(probability)));
         // What held for less than half of the time is less sure to be called the limit of it all.
         let confidence = match f64::from(held_s) * 2.0 < self.total_s {
             true => MODEL.confidence(probability).less(),

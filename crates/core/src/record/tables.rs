@@ -124,7 +124,8 @@ columns! {
         rtt_p99_ns: Option<Nanos>,
         /// Round-trip time samples.
         rtt_samples: u64,
-        /// Largest flight size in bytes, as the sender saw it.
+        /// Largest flight size in bytes, as the sender saw it; NULL where more was in flight than
+        /// any window allowed, so that the capture lacks acknowledgements.
         flight_size_max: Option<u64>,
         /// Largest receiver window in bytes.
         rwnd_max: Option<u64>,
@@ -175,7 +176,8 @@ columns! {
         capacity_bps: Option<f64>,
         /// Mean round-trip time in ns.
         rtt_mean_ns: Option<Nanos>,
-        /// Largest flight size in bytes.
+        /// Largest flight size in bytes; NULL where more was in flight than any window
+        /// allowed, so that the capture lacks acknowledgements.
         flight_size_max: Option<u64>,
         /// Smallest receiver window in bytes.
         rwnd_min: Option<u64>,

@@ -84,10 +84,14 @@ impl Flow {
     ) -> SegmentOutcome {
         let side = side(entry);
         self.end = self.end.max(entry.ts);
-        let copy = self.recent.is_copy(entry)
+        let newest = self.recent.is_copy(entry);
+        let copy = newest
             || (entry.payload_len > 0 && self.halves[side].is_copy(entry))
             || (entry.has(flags::SYN) && self.handshake.is_copy(entry));
         if copy {
+            if !newest {
+                self.recent.note_copy();
+            }
             self.halves[side].totals.duplicate_frames += 1;
             return SegmentOutcome { duplicate: true, ..SegmentOutcome::default() };
         }
@@ -124,6 +128,11 @@ impl Flow {
             let timestamps = entry.has_timestamps();
             if entry.mss_option != 0 {
                 self.halves[1 - side].mss.offer(entry.mss_option, timestamps);
+            }
+            let before = self.handshake.offer(1 - side).and_then(|offer| offer.mss);
+            if let Some(mss_option) = before.filter(|_| !timestamps && entry.has(flags::ACK)) {
+                // Timestamps are used where both sides offer them (RFC 7323 section 3.2).
+                self.halves[side].mss.offer(mss_option, false);
             }
             for receiver in 0..2 {
                 self.halves[1 - receiver].window.scale = self.handshake.window_scale(receiver);

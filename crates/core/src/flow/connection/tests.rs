@@ -255,6 +255,42 @@ fn copies_from_a_mirror_port_count_once_even_when_a_queue_lies_between() {
 }
 
 #[test]
+fn copies_without_identification_come_sooner_than_any_loss_could_show() {
+    let (flow, kinds) = after_opening(
+        "81 < 1:0 4001
+         82 > 4001:1000 1
+         82.1 > 5001:1000 1
+         82.5 > 4001:1000 1
+         82.6 > 5001:1000 1
+        130 > 5001:1000 1",
+    );
+    let expected = ["new", "new", "duplicate_frame", "duplicate_frame"];
+    assert_eq!(kinds[..4], expected);
+    assert_ne!(kinds[4], "duplicate_frame", "a round trip later it was sent again");
+    assert_eq!(flow.halves[0].totals.retransmitted_bytes, 1000);
+}
+
+#[test]
+fn only_what_had_been_sent_before_can_have_been_sent_in_vain() {
+    // The second half of what is sent again is new: of 2,000 bytes 1,000 may prove needless.
+    let (flow, _) = after_opening(
+        "81 < 1:0 3001
+        400 > 3001:2000 1
+        401 < 1:0 5001 sack 3001-4001",
+    );
+    let totals = &flow.halves[0].totals;
+    assert_eq!((totals.retransmitted_bytes, totals.spurious_bytes), (1000, 1000));
+    assert_eq!(totals.unique_bytes, 5000);
+}
+
+#[test]
+fn no_flight_is_claimed_that_no_window_allowed() {
+    let (flow, _) = after_opening("81 < 1:0 4001 win 2000");
+    assert_eq!(flow.halves[0].flight_seen(Some(4000)), Some(4000), "the largest is 60,000");
+    assert_eq!(flow.halves[0].flight_seen(Some(70_000)), None);
+}
+
+#[test]
 fn data_that_only_the_receiver_saw_is_counted_as_missed() {
     let (flow, kinds) = after_opening(
         "81 < 1:0 4001

@@ -46,6 +46,16 @@ impl Half {
             || self.ledger.never_acked() && (rwnd_max.is_none() || !self.is_unanswered())
     }
 
+    /// A largest flight size as far as the capture shows it. What no window allowed was
+    /// acknowledged in between, by what the capture lacks.
+    pub fn flight_seen(&self, flight_max: Option<u64>) -> Option<u64> {
+        let most = self.totals.rwnd_max.filter(|&most| most > 0 && self.window.scale.is_some());
+        let most = most.map(|most| most + 2 * u64::from(self.mss.value()));
+        flight_max.filter(|&flight| {
+            !self.acks_unseen(flight_max) && most.is_none_or(|most| flight <= most)
+        })
+    }
+
     /// Capacity as known now; `None` before `min_packets` data packets.
     pub fn capacity(&mut self, min_packets: u64) -> Option<Capacity> {
         (self.totals.data_packets > min_packets).then(|| self.capacity.estimate())

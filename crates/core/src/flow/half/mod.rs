@@ -119,7 +119,7 @@ impl Half {
         if start > self.ledger.next() {
             self.queue.note_gap();
         }
-        let sending = self.view.at(entry);
+        let sending = self.view.at(entry, end);
         let relative_flight = self.relative_flight(sending.known);
         let was_repairing = self.ledger.recovery_point().is_some();
         let place = Place { start, end, relative_flight, was_repairing };
@@ -171,7 +171,7 @@ impl Half {
         filed: &Filed,
         unique_bytes: u64,
     ) -> Option<u64> {
-        self.mss.learn(entry.payload_len);
+        self.mss.learn(entry.payload_len, entry.has_timestamps());
         self.mss.set_headers_len(entry.headers_len());
         let (known, start) = (sending.known, place.start);
         let (full, small) = packets(&self.mss, entry.payload_len, start, known);
@@ -313,7 +313,7 @@ impl Half {
     /// Whether the data segment `entry` is a copy of one that is in flight.
     #[inline(always)]
     pub fn is_copy(&self, entry: &Entry) -> bool {
-        self.ledger.is_copy(entry, self.rtt.srtt.map(|_| self.rtt.rto()))
+        self.ledger.is_copy(entry, &self.rtt)
     }
 
     /// A FIN takes a sequence number that no payload fills.

@@ -25,11 +25,8 @@ impl Recent {
         // Mostly none is the same, which all at once say.
         let same = self.prints.iter().fold(false, |same, &seen| same | (seen == print));
         if same && self.is_recent(print, now_us, entry) {
-            let bare = entry.ip_id == 0 && entry.seq_len() == 0;
-            if !bare || self.copies >= 3 {
-                self.copies += 1;
-                return true;
-            }
+            self.note_copy();
+            return true;
         }
         let at = usize::from(self.at) % REMEMBERED;
         (self.prints[at], self.times_us[at]) = (print, now_us);
@@ -37,10 +34,15 @@ impl Recent {
         false
     }
 
-    /// Whether a frame with this fingerprint is so new that `entry` may be its copy.
+    /// Whether a frame with this fingerprint is so new that `entry` is its copy.
     #[cold]
     fn is_recent(&self, print: u32, now_us: u32, entry: &Entry) -> bool {
-        let within = if entry.ip_id != 0 || entry.has(flags::SYN) {
+        let bare = entry.ip_id == 0 && entry.seq_len() == 0;
+        let shown = self.copies >= COPIES_SHOWN;
+        if bare && !shown {
+            return false;
+        }
+        let within = if entry.ip_id != 0 || entry.has(flags::SYN) || bare {
             WITH_IDENTIFICATION
         } else {
             WITHOUT_IDENTIFICATION
@@ -51,6 +53,11 @@ impl Recent {
         let newest = self.times_us[usize::from(self.at).wrapping_sub(1) % REMEMBERED];
         let mut seen = self.prints.iter().zip(self.times_us);
         recent(newest) && seen.any(|(&seen, at_us)| seen == print && recent(at_us))
+    }
+
+    /// Takes note that the capture shows copies.
+    pub fn note_copy(&mut self) {
+        self.copies = self.copies.saturating_add(1);
     }
 }
 
@@ -72,6 +79,8 @@ fn fingerprint(entry: &Entry) -> u32 {
 /// Frames between a frame and its copy at most: a mirror port delivers them close together. A
 /// power of two, so that the place of the next one may turn over.
 const REMEMBERED: usize = 8;
+/// Copies of others from which those of bare acknowledgements are taken for such.
+const COPIES_SHOWN: u32 = 2;
 const WITH_IDENTIFICATION: u32 = 1000;
 const WITHOUT_IDENTIFICATION: u32 = 100;
 
@@ -103,7 +112,8 @@ mod tests {
             assert!(!recent.is_copy(&frame(100 + i, i as u16 + 1, 100)));
             assert!(recent.is_copy(&frame(100 + i, i as u16 + 1, 100)));
         }
-        assert!(!recent.is_copy(&frame(200, 0, 0)));
-        assert!(recent.is_copy(&frame(201, 0, 0)));
+        assert!(!recent.is_copy(&frame(2_000, 0, 0)));
+        assert!(recent.is_copy(&frame(2_500, 0, 0)), "of a batch that came once more");
+        assert!(!recent.is_copy(&frame(4_000, 0, 0)));
     }
 }

@@ -7,6 +7,8 @@ pub struct Mss {
     value: u32,
     /// From the receiver's MSS option, less what options take off every segment.
     offered: Option<u32>,
+    /// What they take.
+    taken: u32,
     /// Largest payload at most `offered` that was seen often enough.
     observed: Option<u32>,
     candidates: [(u32, u8); 4],
@@ -20,6 +22,7 @@ impl Default for Mss {
         Mss {
             value: ETHERNET_WITH_TIMESTAMPS,
             offered: None,
+            taken: 0,
             observed: None,
             candidates: Default::default(),
             super_packets: false,
@@ -32,21 +35,27 @@ impl Mss {
     /// The receiver's MSS option; a timestamps option takes 12 bytes off every segment (RFC 7323
     /// appendix A, RFC 6691).
     pub fn offer(&mut self, mss_option: u16, timestamps: bool) {
-        let taken = if timestamps { 12 } else { 0 };
-        self.offered = Some(u32::from(mss_option).saturating_sub(taken).max(1));
+        self.taken = if timestamps { TIMESTAMPS } else { 0 };
+        self.offered = Some(u32::from(mss_option).saturating_sub(self.taken).max(1));
         self.conclude();
     }
 
-    /// Learns from a payload of `len` bytes.
+    /// Learns from a payload of `len` bytes, of a segment with timestamps or without.
     #[inline]
-    pub fn learn(&mut self, len: u32) {
+    pub fn learn(&mut self, len: u32, timestamps: bool) {
         if self.observed != Some(len) {
-            self.learn_other(len);
+            self.learn_other(len, timestamps);
         }
     }
 
     /// Learns from a length other than the one observed.
-    fn learn_other(&mut self, len: u32) {
+    fn learn_other(&mut self, len: u32, timestamps: bool) {
+        if self.taken > 0 && !timestamps {
+            // One side offered timestamps and the other declined, or a middlebox took them off.
+            self.offered = self.offered.map(|offered| offered + self.taken);
+            self.taken = 0;
+            self.conclude();
+        }
         let limit = self.offered.unwrap_or(MAX_WITHOUT_OPTION);
         if len > limit {
             // Nine tenths of a jumbo frame without the option is a larger MSS, not an offload.
@@ -116,7 +125,10 @@ impl Mss {
     #[inline]
     pub fn split(&self, len: u32) -> (u32, bool) {
         let mss = self.value();
-        if len < mss {
+        if self.known().is_none() && !self.super_packets && len <= MAX_JUMBO && len >= mss {
+            // A frame longer than Ethernet's may be one packet; more are claimed where it is known.
+            (1, false)
+        } else if len < mss {
             (0, true)
         } else if len == mss {
             (1, false)
@@ -129,6 +141,8 @@ impl Mss {
     }
 }
 
+/// Bytes of a timestamps option, padded.
+const TIMESTAMPS: u32 = 12;
 /// Times that a length must be seen before it counts as the MSS.
 const OFTEN_ENOUGH: u8 = 3;
 /// Percent of the offered MSS below which a length is what the application wrote. The least IPv6
@@ -151,7 +165,7 @@ mod tests {
         mss.offer(1460, true);
         assert_eq!(mss.value(), 1448);
         for len in [2896, 500, 500, 500, 1420, 1420, 1420] {
-            mss.learn(len);
+            mss.learn(len, true);
         }
         assert_eq!(mss.value(), 1420);
         assert!(mss.super_packets);
@@ -163,9 +177,29 @@ mod tests {
     fn a_jumbo_frame_is_learned_without_a_handshake() {
         let mut mss = Mss::default();
         for _ in 0..3 {
-            mss.learn(8948);
+            mss.learn(8948, true);
         }
         assert_eq!(mss.known(), Some(8948));
         assert!(!mss.super_packets);
+    }
+
+    #[test]
+    fn segments_without_timestamps_have_the_room_that_these_would_take() {
+        let mut mss = Mss::default();
+        mss.offer(1460, true);
+        mss.learn(1460, false);
+        assert_eq!((mss.value(), mss.super_packets), (1460, false), "the other side declined");
+        assert_eq!(mss.split(1460), (1, false));
+        mss.learn(2920, false);
+        assert!(mss.super_packets);
+    }
+
+    #[test]
+    fn what_may_be_one_packet_is_not_called_several() {
+        let mut mss = Mss::default();
+        mss.learn(4129, false);
+        assert_eq!(mss.split(4129), (1, false), "a jumbo frame, or an offload");
+        mss.learn(20_000, false);
+        assert_eq!(mss.split(4129), (2, true), "an offload: no frame is so long");
     }
 }

@@ -4,7 +4,7 @@
 //! Here `tau` is the delay from the observer to the sender and back. Each acknowledgement is held
 //! back for that long: then it shows what the sender knew, whichever way is longer. A timestamp
 //! echo proves it earlier. The sender knew every acknowledgement with a tsval not after the
-//! segment's tsecr.
+//! segment's tsecr. So does a segment that the window of an older one did not allow.
 
 use crate::flow::entry::Entry;
 use crate::flow::time::clock::{Clock, Holder, WaitSpan};
@@ -147,15 +147,15 @@ impl SenderView {
         self.pending.shrink_to_fit();
     }
 
-    /// What the sender knew when it sent `entry`, to be handed to [`SenderView::send`] once it is
-    /// clear what the segment was.
+    /// What the sender knew when it sent `entry`, whose data ends at `end`, to be handed to
+    /// [`SenderView::send`] once it is clear what the segment was.
     #[inline(always)]
-    pub fn at(&mut self, entry: &Entry) -> Sending {
+    pub fn at(&mut self, entry: &Entry, end: u64) -> Sending {
         while let Some(front) = self.pending.front() {
             let echoed = front.has_timestamps
                 && entry.has_timestamps()
                 && entry.tsecr.wrapping_sub(front.tsval) as i32 >= 0;
-            if front.due > entry.ts && !echoed {
+            if front.due > entry.ts && !echoed && !self.is_beyond(end) {
                 break;
             }
             self.release_front(entry.ts);
@@ -163,6 +163,13 @@ impl SenderView {
         let edge = (self.edge != UNKNOWN).then_some(self.edge);
         let known = (self.una != UNKNOWN).then_some(SenderState { una: self.una, edge });
         Sending { known, ts: entry.ts }
+    }
+
+    /// Whether data that ends at `end` is more than the window known allows. A sender may probe it
+    /// with a byte (RFC 9293 section 3.8.6.1).
+    #[inline(always)]
+    fn is_beyond(&self, end: u64) -> bool {
+        self.edge != UNKNOWN && end > self.edge + 1
     }
 
     /// Files the segment that `sending` is about. Gives whose time it was since the last send.
@@ -335,7 +342,7 @@ mod tests {
         mss: u32,
         dry: bool,
     ) -> (&'a mut [WaitSpan], Option<bool>) {
-        let sending = view.at(entry);
+        let sending = view.at(entry, next);
         view.send(sending, Sent { next, mss, dry, recovery_point: None })
     }
 
@@ -345,12 +352,29 @@ mod tests {
         let tau = Nanos::from_millis(10);
         view.acknowledgement(&entry(0, 50, 0), 1_000, Some(5_000), tau);
         view.acknowledgement(&entry(5, 55, 0), 2_000, Some(5_000), tau);
-        assert_eq!(view.at(&entry(9, 0, 49)).known, None);
+        assert_eq!(view.at(&entry(9, 0, 49), 0).known, None);
         assert_eq!(
-            view.at(&entry(10, 0, 50)).known,
+            view.at(&entry(10, 0, 50), 0).known,
             Some(SenderState { una: 1_000, edge: Some(6_000) })
         );
-        assert_eq!(view.at(&entry(11, 0, 55)).known.map(|known| known.una), Some(2_000), "echoed");
+        assert_eq!(
+            view.at(&entry(11, 0, 55), 0).known.map(|known| known.una),
+            Some(2_000),
+            "echoed"
+        );
+    }
+
+    #[test]
+    fn data_beyond_a_window_proves_that_a_newer_one_was_known() {
+        let mut view = SenderView::default();
+        let known = |view: &mut SenderView, ms, end| {
+            view.at(&entry(ms, 0, 0), end).known.map(|known| known.una)
+        };
+        view.acknowledgement(&entry(0, 0, 0), 0, Some(3_000), Nanos(0));
+        view.acknowledgement(&entry(1, 90, 0), 2_000, Some(3_000), Nanos::from_millis(900));
+        assert_eq!(known(&mut view, 2, 3_000), Some(0));
+        assert_eq!(known(&mut view, 3, 3_001), Some(0), "a probe");
+        assert_eq!(known(&mut view, 4, 4_000), Some(2_000), "it fits no older window");
     }
 
     #[test]
@@ -445,7 +469,7 @@ mod tests {
             .enumerate()
             .map(|(i, (una, rwnd))| {
                 view.acknowledgement(&entry(i as i64, 0, 0), una, Some(rwnd), Nanos(0));
-                view.at(&entry(i as i64, 0, 0)).known.unwrap().edge.unwrap()
+                view.at(&entry(i as i64, 0, 0), 0).known.unwrap().edge.unwrap()
             })
             .collect();
         assert_eq!(edges, [9_000, 9_000, 8_000, 12_000]);

@@ -358,7 +358,7 @@ impl Ledger {
             lost = Some(opener);
         }
         let lost_at = previous_send.or(opener.map(|opener| opener.first));
-        self.resent(start, end, entry);
+        self.resent(start + before, known_end, entry);
         let (kind, rule) = self.repair(start, previous_send, highest, entry, path);
         Filed {
             kind,

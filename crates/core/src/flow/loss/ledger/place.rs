@@ -2,6 +2,7 @@
 
 use super::Ledger;
 use crate::flow::entry::Entry;
+use crate::flow::path::delay::Rtt;
 use crate::units::{Nanos, Seq, Unwrap};
 use crate::wire::flags;
 
@@ -77,32 +78,44 @@ impl Ledger {
     }
 
     /// Whether the data segment `entry` is a copy of one in flight, captured elsewhere on its way.
-    /// It has the same range and identification, from a sender that counts these. `rto` is `None`
-    /// while no round-trip time is known.
+    /// It has the same range and identification, from a sender that counts these. Without one it
+    /// comes sooner than any sender could know of a loss: `rtt` tells that, as far as it is known.
     #[inline(always)]
-    pub fn is_copy(&self, entry: &Entry, rto: Option<Nanos>) -> bool {
+    pub fn is_copy(&self, entry: &Entry, rtt: &Rtt) -> bool {
         let Some(numbers) = &self.numbers else { return false };
         let start = numbers.peek(entry.seq + u32::from(entry.has(flags::SYN)));
-        entry.ip_id != 0 && start < self.next && self.repeats(start, entry, rto)
+        start < self.next && self.repeats(start, entry, rtt)
     }
 
     /// Whether `entry`, from `start` on, is a copy of a segment in flight. A host that sends
     /// something again gives it another IPv4 identification, if its segments have different ones at
-    /// all. And it does not wait longer than a timeout, `rto`.
+    /// all. And it does not wait longer than a timeout.
     #[cold]
-    fn repeats(&self, start: u64, entry: &Entry, rto: Option<Nanos>) -> bool {
+    fn repeats(&self, start: u64, entry: &Entry, rtt: &Rtt) -> bool {
         let Ok(at) = self.sent.binary_search_by_key(&start, |sent| sent.start) else {
             return false;
         };
         let sent = &self.sent[at];
         let neighbours = [at.checked_sub(1), at.checked_add(1)];
         let mut others = neighbours.iter().flatten().filter_map(|&at| self.sent.get(at));
+        let (within, identified) = match entry.ip_id {
+            // A loss shows after a round trip, or a timeout. Behind a queue that held the first one
+            // up the second may follow at once, but with a timestamp of its own.
+            0 => {
+                let most = if entry.has_timestamps() { MIN_RTO } else { AT_ONCE };
+                (rtt.min.map_or(AT_ONCE, |least| Nanos(least.0 / 2).min(most)), true)
+            }
+            _ => (
+                rtt.srtt.map_or(MIN_RTO, |_| rtt.rto()),
+                others.all(|other| other.ip_id != entry.ip_id),
+            ),
+        };
         !sent.hole
-            && entry.ts.since(sent.last()) < rto.unwrap_or(MIN_RTO)
+            && entry.ts.since(sent.last()) < within
             && sent.ip_id == entry.ip_id
             && sent.tsval == entry.tsval
             && sent.len == entry.payload_len
-            && others.all(|other| other.ip_id != entry.ip_id)
+            && identified
     }
 }
 
@@ -110,3 +123,5 @@ impl Ledger {
 const FARTHEST: u64 = 1 << 30;
 /// Nobody sends again sooner while the round-trip time is unknown: the least timeout of Linux.
 const MIN_RTO: Nanos = Nanos(200_000_000);
+/// A card hands over the copies of one interface within this.
+const AT_ONCE: Nanos = Nanos(1_000_000);

@@ -199,7 +199,7 @@ impl Collector {
             };
         };
         found.sort_by(|a, b| a.bps.total_cmp(&b.bps));
-        let Estimate { bps: median, support, .. } = *found[found.len() / 2];
+        let Estimate { bps: median, upper_bps, support, .. } = *found[found.len() / 2];
         Capacity {
             bps: Some(median),
             method: Ok(match (self.stream, last.phase) {
@@ -213,7 +213,7 @@ impl Collector {
                 .flatten()
                 .reduce(f64::max)
                 .map(|lower| lower.min(median)),
-            upper_bps: last.upper_bps,
+            upper_bps,
             support,
         }
     }

@@ -1,0 +1,102 @@
+//! Facts that speak against an answer: then nobody is very sure of it, whatever the items say.
+
+use super::{Case, Confidence, Finding, Limitation, Shares};
+
+/// How sure a finding is where its own facts may contradict it: no more than medium then.
+pub fn tempered(finding: &Finding, case: &Case) -> Confidence {
+    match is_contradicted(finding.cause.limitation(), &finding.shares, case) {
+        true => finding.confidence.min(Confidence::Medium),
+        false => finding.confidence,
+    }
+}
+
+fn is_contradicted(answer: Limitation, shares: &Shares, case: &Case) -> bool {
+    is_without_time(answer, shares, case)
+        || rests_on_a_handful(answer, case)
+        || is_empty(answer, case)
+}
+
+/// Whether the sender hardly ever waited for what is to blame.
+fn is_without_time(answer: Limitation, shares: &Shares, case: &Case) -> bool {
+    match answer {
+        _ if *shares == Shares::default() => false,
+        Limitation::Application => shares.application < WAITED,
+        Limitation::ReceiverWindow => {
+            shares.receiver_window < HARDLY_WAITED && case.facts.at_edge < HARDLY_WAITED
+        }
+        _ => shares.network + shares.recovery < HARDLY_WAITED,
+    }
+}
+
+/// Whether a stretch has too few packets to show what the path does with many.
+fn rests_on_a_handful(answer: Limitation, case: &Case) -> bool {
+    let of_path =
+        answer.is_bottleneck() || matches!(answer, Limitation::Policer | Limitation::RandomLoss);
+    of_path && case.facts.packets < HANDFUL
+}
+
+/// Whether a link that nobody else uses was far from full.
+fn is_empty(answer: Limitation, case: &Case) -> bool {
+    let facts = &case.facts;
+    let used = [facts.load, facts.utilisation].into_iter().flatten().reduce(f64::max);
+    answer == Limitation::UnsharedBottleneck && used.is_some_and(|used| used < FAR_FROM_FULL)
+}
+
+/// Share of the time below which a program did not keep its sender waiting.
+const WAITED: f64 = 0.2;
+/// The same of anything else.
+const HARDLY_WAITED: f64 = 0.1;
+/// Segments of an initial window (RFC 6928): fewer show no more than that they came.
+const HANDFUL: u64 = 10;
+/// Use of a link below which it is not full.
+const FAR_FROM_FULL: f64 = 1.0 / 3.0;
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Cause, Facts};
+    use super::*;
+
+    fn sureness(cause: Cause, shares: Shares, facts: Facts) -> Confidence {
+        let case = Case { facts: Facts { span_s: 3.0, packets: 900, ..facts }, ..Case::default() };
+        let found = super::super::diagnose_alone(&case).expect("it lasted");
+        let confidence = Confidence::High;
+        tempered(&Finding { cause, shares, confidence, ..found }, &case)
+    }
+
+    #[test]
+    fn an_answer_that_its_time_contradicts_is_not_sure() {
+        let mostly =
+            |application| Shares { application, network: 1.0 - application, ..Shares::default() };
+        let none = Facts::default();
+        assert_eq!(sureness(Cause::ApplicationIdle, mostly(0.1), none), Confidence::Medium);
+        assert_eq!(sureness(Cause::ApplicationIdle, mostly(0.3), none), Confidence::High);
+        assert_eq!(sureness(Cause::CongestionAvoidance, mostly(0.95), none), Confidence::Medium);
+        assert_eq!(sureness(Cause::CongestionAvoidance, mostly(0.5), none), Confidence::High);
+        assert_eq!(sureness(Cause::ReceiverBuffer, mostly(0.5), none), Confidence::Medium);
+        let at_edge = Facts { at_edge: 0.9, ..none };
+        assert_eq!(sureness(Cause::ReceiverBuffer, mostly(0.5), at_edge), Confidence::High);
+    }
+
+    #[test]
+    fn a_link_that_was_hardly_used_is_not_surely_full() {
+        let shares = Shares { network: 1.0, ..Shares::default() };
+        let used = |load| Facts { load: Some(load), ..Facts::default() };
+        assert_eq!(sureness(Cause::UnsharedQueue, shares, used(0.04)), Confidence::Medium);
+        assert_eq!(sureness(Cause::UnsharedQueue, shares, used(0.9)), Confidence::High);
+        assert_eq!(sureness(Cause::SharedQueue, shares, used(0.04)), Confidence::High);
+    }
+
+    #[test]
+    fn a_handful_of_packets_shows_no_path() {
+        let shares = Shares { network: 1.0, ..Shares::default() };
+        let few = |cause| {
+            let facts = Facts { span_s: 3.0, packets: 7, ..Facts::default() };
+            let case = Case { facts, ..Case::default() };
+            let found = super::super::diagnose_alone(&case).expect("it lasted");
+            let confidence = Confidence::High;
+            tempered(&Finding { cause, shares, confidence, ..found }, &case)
+        };
+        assert_eq!(few(Cause::Policer), Confidence::Medium);
+        assert_eq!(few(Cause::CongestionAvoidance), Confidence::High);
+    }
+}

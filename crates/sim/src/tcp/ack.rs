@@ -225,10 +225,11 @@ impl Sender {
     }
 
     /// Whether cwnd does not grow with an acknowledgement that found the sender in `before`: RFC
-    /// 5681 section 3.2 step 6 sets it to ssthresh when fast recovery ends, and no more.
+    /// 5681 section 3.2 step 6 sets it to ssthresh when fast recovery ends, and no more. In Linux
+    /// what ends a recovery counts as any other (`tcp_cong_control` looks at the state after it).
     fn ends_recovery(&self, before: Phase) -> bool {
         match before {
-            Phase::Recovery => true,
+            Phase::Recovery => self.recovery.variant != Variant::Rack,
             Phase::Loss => {
                 let beyond = self.board.una.saturating_sub(self.recovery.recover);
                 self.config.reno_rules == RenoRules::Ns3

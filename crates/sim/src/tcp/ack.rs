@@ -229,7 +229,9 @@ impl Sender {
     /// what ends a recovery counts as any other (`tcp_cong_control` looks at the state after it).
     fn ends_recovery(&self, before: Phase) -> bool {
         match before {
-            Phase::Recovery => self.recovery.variant != Variant::Rack,
+            Phase::Recovery => {
+                self.recovery.variant != Variant::Rack || !self.cc.counts_deliveries()
+            }
             Phase::Loss => {
                 let beyond = self.board.una.saturating_sub(self.recovery.recover);
                 self.config.reno_rules == RenoRules::Ns3

@@ -2,6 +2,7 @@
 
     tools/side_by_side.py run FOLDER [SCENARIO...]   runs both, needs root; adds to what is there
     tools/side_by_side.py table FOLDER               writes the table of docs/simulator.md
+    tools/side_by_side.py counts                     what once differed, in the simulator alone
 
 Each scenario runs with five seeds on the kernel (`tcpwhy lab run`) and in the simulator. Numbers
 are means over the seeds. A kernel run has real-time priority, so that other work does not disturb
@@ -51,6 +52,9 @@ FALLS = """SELECT avg(ssthresh) FROM (
     SELECT ssthresh, lag(ssthresh) OVER (PARTITION BY flow, side ORDER BY at_ns) AS earlier
     FROM cwnd
 ) WHERE ssthresh < coalesce(earlier, 1e9)"""
+EXITS = """SELECT count(*), count(*) FILTER (pipe_bytes < flight_size_bytes) FROM (
+    SELECT *, lag(phase) OVER (PARTITION BY flow, side ORDER BY start_ns) AS earlier FROM truth
+) WHERE earlier = 'recovery' AND phase <> 'recovery'"""
 # The kernel's tracepoint gives `tcp_current_ssthresh`, which rises with cwnd between losses.
 
 
@@ -61,6 +65,8 @@ def main() -> None:
             measure(Path(folder), names)
         case ["table", folder]:
             write(Path(folder))
+        case ["counts"]:
+            counts()
         case _:
             sys.exit(__doc__)
 
@@ -172,6 +178,25 @@ def facts(
         "ssthresh_segs": ssthresh[0],
         "queue_packets": waiting,
     }
+
+
+def counts() -> None:
+    """Say how far slow start overruns, what reordering costs, and how recoveries end."""
+    path = ROOT / "scenarios/bottleneck_fast.toml"
+    for controller in ("cubic", "cubic_rfc9438"):
+        with tempfile.TemporaryDirectory() as folder:
+            changed = Path(folder) / path.name
+            text = path.read_text(encoding="utf-8")
+            changed.write_text(text.replace('controller = "cubic"', f'controller = "{controller}"'))
+            print(f"{path.stem}, {controller}: {simulated(changed, 1)['drops']} drops")
+    rows = [simulated(ROOT / "scenarios/trap_reordering.toml", seed) for seed in SEEDS]
+    drops, again = (fmean(row[name] for row in rows) for name in ("drops", "retransmitted_segs"))
+    print(f"trap_reordering: {drops:.1f} drops, {again:.1f} segments sent again")
+    run = tcpwhy.simulate(ROOT / "scenarios/policer_bbr.toml", seed=1)
+    with duckdb.connect() as connection:
+        connection.register("truth", run.to_polars("truth").to_arrow())
+        exits, early = connection.execute(EXITS).fetchone() or (0, 0)
+    print(f"policer_bbr: {early} of {exits} recoveries end with a hole outstanding")
 
 
 def table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:

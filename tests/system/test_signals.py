@@ -58,6 +58,21 @@ def test_sockets(running, number):
         other.kill()
 
 
+WEEK = """
+title = "A week"
+duration_s = 604_800
+hosts.S = {}
+hosts.D = {}
+links.l.forward = [{ ELEMENT }]
+links.l.backward = [{ delay.delay_ms = 0.001 }]
+
+[[flows]]
+from = "S"
+to = "D"
+path = ["l"]
+workload.bulk = {}
+"""
+
 LISTENER = """
 import socket, time
 server = socket.create_server(("127.0.0.1", 0))
@@ -72,6 +87,18 @@ def test_a_paced_run(running, number, tmp_path):
     file = packets.write_transfer(tmp_path / "t.pcap", 5000)
     process = running("analyze", file, "--pace", "0.01", "-o", tmp_path / "store")
     appears(tmp_path / "store" / "flows")
+    process.send_signal(number)
+    assert process.wait(PATIENCE_S) == 130, process.stderr.read()
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("element", ["rate.rate_bps = 1_000_000_000", "delay.delay_ms = 0.001"])
+def test_a_simulation(running, number, element, tmp_path):
+    """A week, over a queue that is always full, and over a path where little time passes."""
+    file = tmp_path / "week.toml"
+    file.write_text(WEEK.replace("ELEMENT", element))
+    process = running("simulate", file, "-o", tmp_path / "store")
+    appears(tmp_path / "store" / "truth")
     process.send_signal(number)
     assert process.wait(PATIENCE_S) == 130, process.stderr.read()
 

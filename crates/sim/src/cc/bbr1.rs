@@ -113,7 +113,8 @@ impl Bbr1 {
     /// 4.2.1 BBRInitPacingRate: "nominal_bandwidth = InitialCwnd / (SRTT ? SRTT : 1ms)".
     fn init_pacing_rate(&mut self, srtt: Option<Nanos>) {
         let rtt = srtt.filter(|rtt| rtt.0 > 0).unwrap_or(Nanos::MILLISECOND);
-        self.pacing_rate_bps = rate_bps(self.initial_window, rtt) * HIGH_GAIN / UNIT;
+        let nominal = rate_bps(self.initial_window, rtt);
+        self.pacing_rate_bps = nominal * HIGH_GAIN / UNIT * PACED_PERCENT / 100;
     }
 
     /// 4.1.1.5 BBRUpdateBtlBw.
@@ -255,9 +256,9 @@ impl Bbr1 {
         }
     }
 
-    /// 4.2.1 BBRSetPacingRateWithGain.
+    /// 4.2.1 BBRSetPacingRateWithGain, with Linux's margin.
     fn set_pacing_rate(&mut self, gain: u64) {
-        let rate = self.bandwidth_bps() * gain / UNIT;
+        let rate = self.bandwidth_bps() * gain / UNIT * PACED_PERCENT / 100;
         if self.btlbw_bps > 0 && (self.filled_pipe || rate > self.pacing_rate_bps) {
             self.pacing_rate_bps = rate;
         }
@@ -416,6 +417,9 @@ impl Controller for Bbr1 {
 
 /// A gain of one.
 const UNIT: u64 = 1_000;
+/// Linux's `bbr_pacing_margin_percent` is 1: it sends a little less than it has measured, so that
+/// queues drain and a policer's bucket fills.
+const PACED_PERCENT: u64 = 99;
 /// 2: "BBRHighGain: A constant specifying the minimum gain value that will allow the sending
 /// rate to double each round (2/ln(2) ~= 2.89)".
 const HIGH_GAIN: u64 = 2_885;
@@ -431,3 +435,27 @@ const RTPROP_FILTER_LEN: Nanos = Nanos(10_000_000_000);
 /// 2: "ProbeRTTDuration: A constant specifying the minimum duration for which ProbeRTT state
 /// holds inflight to BBRMinPipeCwnd or fewer packets: 200 ms."
 const PROBE_RTT_DURATION: Nanos = Nanos::from_millis(200);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_sends_a_hundredth_less_than_it_measured() {
+        let settings = Settings {
+            mss: 1_000,
+            initial_window: 10_000,
+            initial_ssthresh: None,
+            has_selective_acks: true,
+            is_paced: true,
+            seed: 1,
+        };
+        let mut bbr = Bbr1::new(&settings);
+        bbr.init_pacing_rate(Some(Nanos::from_millis(100)));
+        // 10,000 bytes in 0.1 s are 800 kbit/s.
+        assert_eq!(bbr.pacing_rate_bps, 800_000 * 2_885 / 1_000 * 99 / 100);
+        bbr.btlbw_bps = 10_000_000;
+        bbr.set_pacing_rate(UNIT);
+        assert_eq!(bbr.pacing_rate_bps, 9_900_000);
+    }
+}

@@ -199,6 +199,10 @@ impl Controller for Cubic {
         self.window.cwnd
     }
 
+    fn counts_deliveries(&self) -> bool {
+        true
+    }
+
     fn ssthresh(&self) -> Option<u64> {
         self.window.finite_ssthresh()
     }

@@ -74,6 +74,12 @@ pub trait Controller: Debug + Send {
         self.ssthresh().is_none_or(|ssthresh| self.cwnd() < ssthresh)
     }
 
+    /// Whether it grows by what each acknowledgement delivered, as Linux's do. What others count
+    /// would let the last acknowledgement of a recovery count a window twice.
+    fn counts_deliveries(&self) -> bool {
+        false
+    }
+
     /// Whether `cwnd` already is what holds in fast recovery, so that neither PRR nor window
     /// inflation may stand in for it.
     fn governs_recovery(&self) -> bool {

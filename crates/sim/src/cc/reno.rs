@@ -159,6 +159,10 @@ impl Controller for Reno {
         self.window.cwnd
     }
 
+    fn counts_deliveries(&self) -> bool {
+        self.is_linux()
+    }
+
     fn ssthresh(&self) -> Option<u64> {
         self.window.finite_ssthresh()
     }

@@ -1,9 +1,11 @@
 //! What an acknowledgement says: what arrived, how long it took, how much room there is.
 
-use super::config::{PartialAcks, RenoRules};
+use super::config::{PartialAcks, RenoRules, Variant};
 use super::recovery::Phase;
+use super::recovery::scoreboard::Sent;
 use super::recovery::tlp::Verdict;
 use super::sender::Sender;
+use super::timestamps::is_before;
 use crate::cc::Ack;
 use crate::packet::SackBlocks;
 use tcpwhy_core::units::{Nanos, Seq};
@@ -79,7 +81,7 @@ impl Sender {
         let lost = self.detect_losses(now, &delivery);
         self.advance_recovery(now, &delivery, lost);
         let is_held = self.ends_recovery(phase) || self.react_to_ece(now, ack);
-        self.tell_controller(now, &delivery, lost, prior_pipe, is_held);
+        self.tell_controller(now, &delivery, lost.bytes, prior_pipe, is_held);
         self.restart_timers(now, &delivery);
     }
 
@@ -96,11 +98,11 @@ impl Sender {
         let in_loss = self.recovery.phase == Phase::Loss;
         let before_timeout = if in_loss { self.recovery.recover } else { 0 };
         let (rate, rack) = (&mut self.rate, &mut self.recovery.rack);
-        let mut arrive = |sent: &super::recovery::scoreboard::Sent, delivery: &mut Delivery| {
+        let mut arrive = |sent: &Sent, delivery: &mut Delivery, echoed_at: Option<Nanos>| {
             let len = u64::from(sent.len);
             delivery.delivered += len;
             rate.on_delivered(&sent.state, sent.sent_at, sent.end(), len);
-            rack.on_delivered(sent, now, min_rtt);
+            rack.on_delivered(sent, now, min_rtt, is_before(echoed_at, sent.sent_at));
             if sent.retransmissions == 0 {
                 delivery.original |= sent.end() <= before_timeout;
                 delivery.earliest = Some(delivery.earliest.unwrap_or(sent.sent_at));
@@ -112,7 +114,7 @@ impl Sender {
                 delivery.acked += u64::from(sent.len);
                 delivery.ambiguous |= sent.retransmissions > 0;
                 if !sent.is_sacked() {
-                    arrive(sent, &mut delivery);
+                    arrive(sent, &mut delivery, ack.echoed_at);
                 }
             });
         }
@@ -125,7 +127,8 @@ impl Sender {
                 if ack.ack <= start && start < end && end <= self.board.nxt {
                     self.board.sack(start, end, |sent| {
                         delivery.newly_sacked += u64::from(sent.len);
-                        arrive(sent, &mut delivery);
+                        // The echo is of the last segment in order (RFC 7323 section 4.3).
+                        arrive(sent, &mut delivery, None);
                     });
                 }
             }
@@ -222,10 +225,13 @@ impl Sender {
     }
 
     /// Whether cwnd does not grow with an acknowledgement that found the sender in `before`: RFC
-    /// 5681 section 3.2 step 6 sets it to ssthresh when fast recovery ends, and no more.
+    /// 5681 section 3.2 step 6 sets it to ssthresh when fast recovery ends, and no more. In Linux
+    /// what ends a recovery counts as any other (`tcp_cong_control` looks at the state after it).
     fn ends_recovery(&self, before: Phase) -> bool {
         match before {
-            Phase::Recovery => true,
+            Phase::Recovery => {
+                self.recovery.variant != Variant::Rack || !self.cc.counts_deliveries()
+            }
             Phase::Loss => {
                 let beyond = self.board.una.saturating_sub(self.recovery.recover);
                 self.config.reno_rules == RenoRules::Ns3
@@ -292,8 +298,22 @@ impl Sender {
             }
             self.schedule_probe(now);
         } else if delivery.newly_sacked > 0 {
+            if self.tells_of_time_before_head(delivery) {
+                self.timers.retransmission = now + self.rto.timeout();
+            }
             self.schedule_probe(now);
         }
+    }
+
+    /// Linux's `tcp_clean_rtx_queue`: a selective acknowledgement of what was sent before the
+    /// oldest segment was sent last starts the timer anew. The queue that it waited in is the one
+    /// that a retransmission waits in. What was sent later puts off no timeout.
+    fn tells_of_time_before_head(&self, delivery: &Delivery) -> bool {
+        self.recovery.variant == Variant::Rack
+            && delivery
+                .earliest
+                .zip(self.board.first())
+                .is_some_and(|(earliest, head)| earliest < head.sent_at)
     }
 
     /// CheckIfApplicationLimited() of draft-ietf-ccwg-bbr-06 section 4.1.2.4.

@@ -60,3 +60,9 @@ impl Timestamps {
         ((now.0 / Nanos::MILLISECOND.0) as u32).wrapping_add(self.offset)
     }
 }
+
+/// Whether an echoed timestamp, the start of its tick, was sent before `time`: in an earlier tick.
+pub fn is_before(echoed_at: Option<Nanos>, time: Nanos) -> bool {
+    let tick = |time: Nanos| time.0.div_euclid(Nanos::MILLISECOND.0);
+    echoed_at.is_some_and(|echoed| tick(echoed) < tick(time))
+}

@@ -3,22 +3,36 @@
 use super::super::ack::Delivery;
 use super::super::config::{RenoRules, Variant};
 use super::super::sender::Sender;
+use super::detect::NewLosses;
 use super::undo::FrtoVerdict;
 use super::{DUP_THRESH, Phase};
 use tcpwhy_core::units::Nanos;
 
 impl Sender {
-    /// Moves the recovery on by one acknowledgement, with `lost` bytes newly found lost.
-    pub(in crate::tcp) fn advance_recovery(&mut self, now: Nanos, delivery: &Delivery, lost: u64) {
+    /// Moves the recovery on by one acknowledgement, with what it shows to be lost.
+    pub(in crate::tcp) fn advance_recovery(
+        &mut self,
+        now: Nanos,
+        delivery: &Delivery,
+        lost: NewLosses,
+    ) {
         match self.recovery.phase {
-            Phase::Open if lost > 0 => self.enter_recovery(now, delivery),
+            Phase::Open if lost.bytes > 0 => self.enter_recovery(now, delivery),
             Phase::Open => {}
             Phase::Recovery => self.continue_recovery(now, delivery),
             Phase::Loss => self.continue_loss(now, delivery),
         }
+        if self.recovery.phase == Phase::Loss && self.recovery.variant == Variant::Rack {
+            // Slow start after a timeout has filled a queue again: a retransmission that is lost is
+            // a congestion event (`tcp_fastretrans_alert`, FLAG_LOST_RETRANS).
+            if lost.is_again {
+                self.recovery.frto.end();
+                self.enter_recovery(now, delivery);
+            }
+        }
         if self.recovery.phase == Phase::Recovery && self.uses_prr() {
             let ssthresh = self.cc.ssthresh().unwrap_or(self.cc.cwnd());
-            let safe_ack = delivery.advanced && lost == 0;
+            let safe_ack = delivery.advanced && lost.bytes == 0;
             let (delivered, pipe) = (delivery.delivered, self.board.pipe());
             self.recovery.prr.on_ack(delivered, pipe, ssthresh, self.mss, safe_ack);
         }
@@ -26,7 +40,8 @@ impl Sender {
 
     /// The reordering timer found losses without an acknowledgement.
     pub(in crate::tcp) fn enter_recovery_by_timer(&mut self, now: Nanos) {
-        if self.recovery.phase == Phase::Open {
+        if self.recovery.phase != Phase::Recovery {
+            self.recovery.frto.end();
             self.enter_recovery(now, &Delivery::default());
             if self.uses_prr() {
                 let ssthresh = self.cc.ssthresh().unwrap_or(self.cc.cwnd());

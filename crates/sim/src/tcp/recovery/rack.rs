@@ -31,8 +31,15 @@ impl Rack {
         Rack { reo_wnd_mult: 1, ..Rack::default() }
     }
 
-    /// Sections 6.2 steps 2 and 3: `sent` was delivered at `now`.
-    pub fn on_delivered(&mut self, sent: &Sent, now: Nanos, min_rtt: Option<Nanos>) {
+    /// Sections 6.2 steps 2 and 3: `sent` was delivered at `now`. `is_earlier` when the echoed
+    /// timestamp says that an earlier transmission of it was.
+    pub fn on_delivered(
+        &mut self,
+        sent: &Sent,
+        now: Nanos,
+        min_rtt: Option<Nanos>,
+        is_earlier: bool,
+    ) {
         if sent.end() > self.fack {
             self.fack = sent.end();
         } else if sent.end() < self.fack && sent.retransmissions == 0 {
@@ -41,7 +48,8 @@ impl Rack {
         }
         let rtt = now.since(sent.sent_at);
         // Faster than the path: the acknowledgement is of an earlier transmission.
-        if sent.retransmissions > 0 && min_rtt.is_some_and(|min_rtt| rtt < min_rtt) {
+        let is_too_fast = min_rtt.is_some_and(|min_rtt| rtt < min_rtt);
+        if sent.retransmissions > 0 && (is_too_fast || is_earlier) {
             return;
         }
         if self.rtt.is_none() || (sent.sent_at, sent.end()) > (self.xmit_ts, self.end_seq) {

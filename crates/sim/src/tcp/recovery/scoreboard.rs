@@ -113,6 +113,11 @@ impl Scoreboard {
         self.lost_bytes > 0
     }
 
+    /// The oldest segment outstanding.
+    pub fn first(&self) -> Option<&Sent> {
+        self.segments.front()
+    }
+
     /// The newest segment outstanding.
     pub fn last(&self) -> Option<&Sent> {
         self.segments.back()

@@ -19,6 +19,9 @@ impl Sender {
         let is_ns3 = self.config.reno_rules == RenoRules::Ns3;
         let is_first = is_ns3 || self.recovery.timed_out_una != Some(self.board.una);
         let was_open = self.recovery.phase == Phase::Open;
+        // `tcp_enter_loss`: what takes the recovery back also takes back the timeout in it.
+        let continues =
+            self.recovery.phase == Phase::Recovery && self.recovery.variant == Variant::Rack;
         let mut path = self.path(now);
         // What duplicate acknowledgements say has arrived is not in flight any more: ssthresh falls
         // with what is, as in ns-3, or a timeout in fast recovery would raise it.
@@ -46,7 +49,9 @@ impl Sender {
         if self.config.frto {
             recovery.frto.begin(was_open);
         }
-        recovery.undo.begin(self.board.una, true);
+        if !continues {
+            recovery.undo.begin(self.board.una, true);
+        }
         self.note_reduction();
         path.in_loss = true;
         self.cc.on_rto(&path, is_first);
@@ -100,7 +105,7 @@ impl Sender {
     /// RFC 8985 section 6.2 step 5: the reordering window of some segment is over.
     pub(in crate::tcp) fn on_reordering_timeout(&mut self, now: Nanos) {
         self.timers.reorder = Nanos::MAX;
-        if self.detect_by_time(now) > 0 {
+        if self.detect_by_time(now).bytes > 0 {
             self.enter_recovery_by_timer(now);
         }
     }

@@ -2,6 +2,7 @@
 //! and so do acknowledgements after a timeout for what was not sent again (F-RTO, RFC 5682). With
 //! timestamps the first acknowledgement says it (RFC 3522).
 
+use super::super::timestamps::is_before;
 use tcpwhy_core::units::Nanos;
 
 /// Counts the retransmissions of one episode against their duplicates.
@@ -40,8 +41,7 @@ impl Undo {
     /// Whether what was sent at `echoed_at`, the start of a tick of the timestamps clock, left
     /// before the first retransmission (RFC 3522 section 3.2 step 5).
     pub fn is_late(&self, echoed_at: Option<Nanos>) -> bool {
-        let tick = |time: Nanos| time.0.div_euclid(Nanos::MILLISECOND.0);
-        echoed_at.zip(self.first_at).is_some_and(|(echoed, first)| tick(echoed) < tick(first))
+        self.first_at.is_some_and(|first| is_before(echoed_at, first))
     }
 
     /// Nothing can be undone any more.

@@ -84,7 +84,7 @@ def test_json_has_the_columns_as_they_are_and_the_same_prose(explained, tcpwhy, 
     path = DATA / f"{name}.pcap"
     record = json.loads(tcpwhy("explain", path, "--format", "jsonl").stdout)
     row = json.loads(tcpwhy("analyze", path, "--format", "jsonl").stdout.splitlines()[0])
-    first = record["halves"][0]
+    first = record["directions"][0]
     columns = first.keys() & row.keys()
     assert {"flow_id", "unique_bytes", "rtt_min_ns", "headroom_bps", "remedy"} <= columns
     assert {key: first[key] for key in columns} == {key: row[key] for key in columns}

@@ -96,7 +96,7 @@ def test_overview_rows_and_argument_agree(capture, tcpwhy):
         assert line.split()[0] == str(row["stream"])
         assert f"  {limit}" in line
         told = tcpwhy("explain", capture, "--flow", row["stream"], "--format", "jsonl")
-        argued = {half["direction"]: half for half in json.loads(told.stdout)["halves"]}
+        argued = {half["direction"]: half for half in json.loads(told.stdout)["directions"]}
         if row["direction"] in argued:
             half = argued[row["direction"]]
             assert (half["cause"], half["confidence"]) == (row["cause"], row["confidence"])

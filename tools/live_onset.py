@@ -3,9 +3,9 @@
 
     sudo .venv/bin/python tools/live_onset.py [SCENARIO…] [--stored] [--write]
 
-Runs scenarios in which one limit follows another on the kernel's TCP (`tcpwhy lab`), with a monitor
-on the sender's interface for each length of interval, and notes when the first right row came out
-and what it is about. `--write` puts the table into docs/monitor.md. No test depends on it.
+Runs scenarios in which one limit follows another on the kernel's TCP (`tcpwhy lab`). For each
+length of interval a monitor watches the sender's interface. Noted is when the first right row came
+out, and what it is about. `--write` puts the table into docs/monitor.md. No test depends on it.
 """
 
 from __future__ import annotations

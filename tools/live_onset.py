@@ -79,7 +79,7 @@ class Follower(threading.Thread):
 def measure(name: str) -> list[Onset]:
     """Runs a scenario once, with a monitor for each length of interval."""
     from tcpwhy.lab.network import DEVICE, Network
-    from tcpwhy.lab.run import _problems, _traffic
+    from tcpwhy.lab.run import SAMPLE_S, _problems, _traffic
     from tcpwhy.lab.scenario import load
 
     scenario = load(ROOT / "scenarios" / f"{name}.toml")
@@ -95,7 +95,7 @@ def measure(name: str) -> list[Onset]:
             host.call("start", name=f"monitor{interval}", command=command, ready="watching")
             followers[interval] = Follower(rows)
             followers[interval].start()
-        start_ns = _traffic(network)
+        start_ns = _traffic(network, SAMPLE_S)
         for interval in INTERVALS_S:
             host.call("stop", name=f"monitor{interval}")
         emulator = network.stop()

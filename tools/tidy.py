@@ -256,9 +256,9 @@ def _python_comments(source: Source) -> Iterator[tuple[int, str]]:
     matches = (re.match(r"\s*#[!:]?\s?(.*)", line) for line in source.lines)
     yield from _paragraphs((match[1] if match else None for match in matches), 1)
     for node in ast.walk(ast.parse(source.text)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            if isinstance(text := node.value.value, str):
-                yield from _paragraphs(inspect.cleandoc(text).splitlines(), node.lineno)
+        text = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(text, ast.Constant) and isinstance(text.value, str):
+            yield from _paragraphs(inspect.cleandoc(text.value).splitlines(), text.lineno)
 
 
 def _paragraphs(lines: Iterable[str | None], start: int) -> Iterator[tuple[int, str]]:

@@ -345,8 +345,8 @@ fn argue(columns: &mut Verdict, observed: &Observed, finding: &Finding) {
     columns.speaks_against = if_any(argument.speaks_against);
 }
 
-/// A direction that sent all it had at once and waited for nothing: there was no more to send, unless
-/// the window closed on it. `None` where it waited, for what the capture does not show.
+/// A direction that sent all it had at once and waited for nothing: there was no more to send,
+/// unless the window closed on it. `None` where it waited, for what the capture does not show.
 fn at_once(case: &Case) -> Option<Finding> {
     if asks_the_model(case) {
         return None;

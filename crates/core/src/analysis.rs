@@ -27,7 +27,7 @@ use std::vec::Drain;
 pub(crate) struct Analysis {
     options: Options,
     wanted: Wanted,
-    /// Why a half has no capacity that was too short for it: said of most halves.
+    /// Reason text of directions with too few packets for an estimate of the capacity.
     too_short: String,
     pub counters: Counters,
     pub tunnels: HashMap<u16, Arc<str>>,

@@ -48,7 +48,7 @@ def headline(half: Half) -> str:
     cause = vocabulary.cause(half.cause)
     culprit = cause.culprit if cause else vocabulary.plain(half.limitation)
     if half.limitation == "mixed":
-        culprit = "several limits, none of them ahead"
+        culprit = "several causes, none of them ahead"
     return f"Limited by {culprit.format(src=half.src, dst=half.dst)}{sure}."
 
 

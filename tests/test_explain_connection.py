@@ -358,7 +358,7 @@ def test_the_reason_for_an_unknown_gain_is_a_word_of_the_core(half):
     for reason in vocabulary.reasons("gain_unknown"):
         unknown = half._replace(headroom_bps=None, gain_unknown=reason.word)
         assert _gain(unknown) == f"Cannot be predicted: {reason.meaning}."
-    assert "what would limit next" in _gain(half._replace(headroom_bps=None, gain_unknown=None))
+    assert "the next limit is unknown" in _gain(half._replace(headroom_bps=None, gain_unknown=None))
 
 
 def test_the_least_round_trip_says_where_it_is_from(half):

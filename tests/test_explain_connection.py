@@ -84,7 +84,7 @@ def test_json_has_the_columns_as_they_are_and_the_same_prose(explained, tcpwhy, 
     path = DATA / f"{name}.pcap"
     record = json.loads(tcpwhy("explain", path, "--format", "jsonl").stdout)
     row = json.loads(tcpwhy("analyze", path, "--format", "jsonl").stdout.splitlines()[0])
-    first = record["halves"][0]
+    first = record["directions"][0]
     columns = first.keys() & row.keys()
     assert {"flow_id", "unique_bytes", "rtt_min_ns", "headroom_bps", "remedy"} <= columns
     assert {key: first[key] for key in columns} == {key: row[key] for key in columns}
@@ -121,7 +121,7 @@ def test_a_store_without_intervals_says_so(tmp_path, tcpwhy):
     tcpwhy("analyze", DATA / "offload.pcap", "--table", "flows", "--output", store)
     connection = explain_connection(store)
     assert connection.sides[0].runs == []
-    assert "no intervals of it in the store" in "\n".join(text(connection))
+    assert "The store has no intervals of this direction" in "\n".join(text(connection))
 
 
 def test_a_community_id_can_be_that_of_several_flows(tmp_path):
@@ -184,7 +184,7 @@ def test_a_damaged_capture_is_explained_and_its_damage_named(tmp_path, tcpwhy):
     path.write_bytes((DATA / "offload.pcap").read_bytes()[:-100_000])
     run = tcpwhy("explain", path)
     assert run.returncode == 3
-    assert "kept it from going faster" in run.stdout
+    assert "Limited by" in run.stdout
     assert "the capture does not show its end" in run.stdout
     assert "damaged at byte" in run.stderr
 
@@ -194,7 +194,7 @@ def test_an_attempt_without_data_has_its_outcome(tmp_path):
     syn = (packets.START, packets.frame(0, 40000, packets.SYN, 1, 0, 0, 65535))
     path.write_bytes(packets.pcap(iter([syn])))
     lines = text(explain_connection(path))
-    assert lines[0] == "No data moved."
+    assert lines[0] == "No payload was sent."
     assert "never answered" in lines[2]
     assert "tcp.port == 40000" in "\n".join(lines)
     path.write_bytes(packets.head())
@@ -312,14 +312,14 @@ DOUBTS = [
     ({"share_application": 0.3}, "The application had nothing to send for 30.0 % of the time."),
     ({"cause": "application/paced", "confidence": "medium"}, "A shaper of the sending host"),
     ({"handshake_seen": False}, "handshake is not in the capture"),
-    ({"missed_bytes": 2000}, "gaps: 2.00 kB (0.1 %) were acknowledged that it never shows"),
+    ({"missed_bytes": 2000}, "gaps: it lacks 2.00 kB (0.1 %) that were acknowledged"),
     ({"position": None}, "Where the capture was made is unknown"),
     ({"offload_seen": True}, "Offload hides"),
     ({"conn_state": "S1"}, "does not show the end"),
     ({"window_scale_source": "inferred", "window_scale": 5}, "scale, 5, is inferred"),
     ({"rwnd_max": None}, "window is unknown"),
     ({"flight_size_max": 2**30}, "are far more than the window of"),
-    ({"spurious_bytes": 9412}, "50.0 % of what was sent again had not been lost"),
+    ({"spurious_bytes": 9412}, "50.0 % of the retransmitted bytes had not been lost"),
     ({"limitation": "shared_bottleneck", "capacity_bps": None}, "nothing proves"),
     ({"capacity_bps": 1e6}, "2.40 Mbit/s went through an estimated capacity of 1.00 Mbit/s"),
     ({"capacity_lower_bps": 4.5e6}, "contradict each other"),
@@ -358,25 +358,25 @@ def test_the_reason_for_an_unknown_gain_is_a_word_of_the_core(half):
     for reason in vocabulary.reasons("gain_unknown"):
         unknown = half._replace(headroom_bps=None, gain_unknown=reason.word)
         assert _gain(unknown) == f"Cannot be predicted: {reason.meaning}."
-    assert "what would limit next" in _gain(half._replace(headroom_bps=None, gain_unknown=None))
+    assert "the next limit is unknown" in _gain(half._replace(headroom_bps=None, gain_unknown=None))
 
 
 def test_the_least_round_trip_says_where_it_is_from(half):
     least = half._replace(rtt_min_ns=201_000, handshake_rtt_ns=201_000)
-    assert numbers(least)["RTT"].startswith("201 µs at the least, in the handshake, ")
+    assert numbers(least)["RTT"].startswith("Minimum 201 µs (handshake), ")
     unresolved = half._replace(rtt_min_ns=None, handshake_rtt_ns=None)
-    assert numbers(unresolved)["RTT"].startswith("Below a tick of the capture's clock at the least")
+    assert numbers(unresolved)["RTT"].startswith("Minimum below a tick of the capture's clock, ")
 
 
 def test_loss_episodes_without_a_kind_are_not_passed_over(half):
     known = {"loss_events": 8, "fast_retransmissions": 1, "rto_events": 0, "tlp_events": 0}
     said = numbers(half._replace(**known))["Loss"]
-    assert "in 8 loss episodes: 1 fast retransmission; nothing tells what made the others." in said
+    assert "in 8 loss episodes: 1 fast retransmission; the others are of unknown kind." in said
 
 
 TREE = [
     # answer, dispersion, retransmission, rwnd, burstiness; what was decisive, why it differs
-    ("unshared_bottleneck", 0.1, 0, 0, 0, "90 % of the estimated capacity (limit 80 %)", "spacing"),
+    ("unshared_bottleneck", 0.1, 0, 0, 0, "90 % of its estimate of the capacity (limit 80 %)", "spacing"),
     ("shared_bottleneck", 0.5, 0.03, 0, 0, "3 % of the bytes were sent again (limit 1 %)", "loss"),
     ("shared_bottleneck", 0.5, 0, 0.9, 0.5, "burstiness 0.50, limit 0.91", "even"),
     ("receiver_window", 0.5, 0, 0.9, 0.99, "full for 90 % (limit 50 %)", "how near"),
@@ -413,11 +413,12 @@ def test_the_tree_can_have_no_answer(half):
 def test_every_cause_has_a_culprit_and_without_a_verdict_the_reason_is_given(half):
     for cause in vocabulary.causes():
         said = headline(half._replace(limitation=cause.limitation, cause=cause.word))
-        assert said.startswith(cause.culprit.format(src=half.src, dst=half.dst)), cause
+        culprit = cause.culprit.format(src=half.src, dst=half.dst)
+        assert said.startswith(f"Limited by {culprit}"), cause
     mixed = half._replace(limitation="mixed", cause=None)
-    assert headline(mixed).startswith("Several limits")
+    assert headline(mixed).startswith("Limited by several causes")
     none = half._replace(limitation=None, cause=None, confidence=None, null_reason="no data")
-    assert headline(none) == "Nothing can be said about what limited it: no data."
+    assert headline(none) == "What limited it is unknown: no data."
 
 
 def test_what_is_unknown_is_said_to_be(half):
@@ -428,7 +429,7 @@ def test_what_is_unknown_is_said_to_be(half):
     assert said["RTT"] == "Unknown: no acknowledgement could be timed."
     assert said["Window"] == "Unknown: its scale was in the handshake, which was not seen."
     assert said["Capacity"] == "Unknown: no mode in the packet gaps."
-    assert said["Observer"] == "Unknown where the capture was made."
+    assert said["Observer"] == "Where the capture was made is unknown."
 
 
 @pytest.mark.parametrize("name", GOLDEN)

@@ -195,7 +195,7 @@ def test_each_limit_has_its_look(case):
     limit = limit_of(samples)
     assert limit.word == word, limit.evidence
     assert limit.evidence
-    assert 0 < limit.confidence <= 1
+    assert limit.confidence in ("high", "medium", "low")
 
 
 def test_long_and_large_is_not_cut():
@@ -215,7 +215,7 @@ def test_long_and_large_is_not_cut():
 
 def test_busy_alone_is_no_proof_of_anything():
     limit = limit_of(transfer(unacked=30))
-    assert (limit.limitation, limit.confidence) == ("mixed", 0.3)
+    assert (limit.limitation, limit.confidence) == ("mixed", "low")
 
 
 def test_the_limit_of_most_of_the_time_is_that_of_the_whole():

@@ -280,7 +280,7 @@ def test_in_a_browser(browser, contents, tmp_path, scheme, width):
     web.keyboard.press("Enter")
     opened_flow = web.locator(f"{link.get_attribute('href')}[open]")
     opened_flow.wait_for()
-    assert "kept it from going faster" in opened_flow.inner_text()
+    assert "Limited by" in opened_flow.inner_text()
     drawn = opened_flow.locator("figure.graph img")
     drawn.scroll_into_view_if_needed()
     # A telephone has a picture of its own, whole and with letters that are read.

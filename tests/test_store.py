@@ -85,13 +85,13 @@ def test_questions_answer(batch_of, tmp_path):
         half(4, None, 0, data_packets=0),
     ]
     write(tmp_path, batch_of("flows", *flows))
-    shares = "SELECT limitation, halves, share_of_bytes FROM shares"
+    shares = "SELECT limitation, directions, share_of_bytes FROM shares"
     assert ask(tmp_path, shares) == [("policer", 2, 0.8), ("none: too short", 1, 0.2)]
     ports = "SELECT service_port, limitation, bytes FROM shares_by_port"
     assert ask(tmp_path, ports) == [(443, "policer", 800), (443, "none", 200)]
     coverage = "SELECT answer, flows, share_of_bytes FROM coverage ORDER BY answer"
     assert ask(tmp_path, coverage) == [("high", 1, 0.6), ("low", 1, 0.2), ("no verdict", 1, 0.2)]
-    cdf = "SELECT round(value, 2), halves, round(cdf, 3) FROM score_cdf"
+    cdf = "SELECT round(value, 2), directions, round(cdf, 3) FROM score_cdf"
     assert ask(tmp_path, cdf) == [(-0.99, 1, 0.333), (0.11, 1, 0.667), (1.0, 1, 1.0)]
     assert [row[0] for row in ask(tmp_path, "SELECT flow_id FROM worst_flows")] == [1, 2, 3]
 
@@ -104,7 +104,7 @@ def test_limitation_over_time(batch_of, tmp_path):
     ]
     write(tmp_path, batch_of("intervals", *rows), table="intervals")
     answer = ask(
-        tmp_path, "SELECT epoch(minute) // 60 % 2, halves, bytes FROM limitation_over_time"
+        tmp_path, "SELECT epoch(minute) // 60 % 2, directions, bytes FROM limitation_over_time"
     )
     assert answer == [(0, 2, 200), (1, 2, 200)]
 

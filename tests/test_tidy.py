@@ -37,6 +37,9 @@ LONG_PYTHON = "def long():\n" + "    step()\n" * 80
         ("crates/io/src/a.rs", "// A rate (algorithms 99).\n", "no section 99"),
         ("crates/core/src/flow/a.rs", "// The last that was told.\n", "docs/style.md"),
         ("crates/core/src/record/a.rs", "/// A" + " b" * 25 + ".\n", "of 26 words"),
+        ("crates/sim/src/a.rs", "//! A" + " b" * 13 + "\n//!" + " c" * 13 + ".\n", "of 27 words"),
+        ("tools/a.py", "# A" + " b" * 25 + ".\n", "of 26 words"),
+        ("tools/a.py", '"""A.\n\nA' + " b" * 25 + '.\n"""\n', "of 26 words"),
     ],
 )
 def test_a_breach_is_found(path, text, rule):
@@ -55,6 +58,10 @@ def test_a_breach_is_found(path, text, rule):
         ("crates/sim/src/a.rs", "use tcpwhy_core::{units, wire};\n"),
         ("crates/io/src/a.rs", "// A rate (algorithms 10, harmonic rule).\n"),
         ("ARCHITECTURE.md", "Begin at `crates/core/src/pipeline.rs` and in `store.py`.\n"),
+        ("crates/io/src/a.rs", '// RFC 5681: "a' + " b" * 30 + '".\n'),
+        ("crates/io/src/a.rs", "// A" + " b" * 24 + " (RFC 9293 section 3.1, RFC 3168).\n"),
+        ("crates/io/src/a.rs", "//! ```text\n//! a" + " b" * 30 + "\n//! ```\n"),
+        ("tools/a.py", '"""A.\n\nSo:\n\n    a' + " b" * 30 + '\n"""\n'),
     ],
 )
 def test_what_is_allowed_is_not_a_breach(path, text):

@@ -4,11 +4,14 @@ import json
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import click
 import pytest
 
+from tcpwhy import _core
 from tcpwhy.cli import tcpwhy as commands
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -96,7 +99,7 @@ def test_overview_rows_and_argument_agree(capture, tcpwhy):
         assert line.split()[0] == str(row["stream"])
         assert f"  {limit}" in line
         told = tcpwhy("explain", capture, "--flow", row["stream"], "--format", "jsonl")
-        argued = {half["direction"]: half for half in json.loads(told.stdout)["halves"]}
+        argued = {half["direction"]: half for half in json.loads(told.stdout)["directions"]}
         if row["direction"] in argued:
             half = argued[row["direction"]]
             assert (half["cause"], half["confidence"]) == (row["cause"], row["confidence"])
@@ -131,6 +134,71 @@ def test_help_and_version_as_people_type_them(tcpwhy):
     text = tcpwhy("--help").stdout
     assert "..." not in text.replace("[ARGS]...", "")
     assert all(f"  {name}" in text for name in NAMES)
+
+
+def every_command(group=commands, path=()):
+    """Give all commands with their words, those of groups as well."""
+    context = click.Context(group, info_name="tcpwhy")
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        yield (*path, name), command
+        if isinstance(command, click.Group):
+            yield from every_command(command, (*path, name))
+
+
+@pytest.mark.parametrize(("path", "command"), list(every_command()), ids=lambda part: str(part))
+def test_help_says_of_every_option_what_it_is_and_cuts_no_line(path, command):
+    context = click.Context(command, info_name=path[-1], terminal_width=80)
+    for option in command.params:
+        if isinstance(option, click.Option) and not option.hidden:
+            assert (option.help or "").partition("  [")[0], option.name
+    text = command.get_help(context)
+    # Commands are listed with whole sentences, and arguments are no options.
+    listed = text.partition("Commands:")[2].partition("Examples:")[0]
+    assert "..." not in listed
+    assert not re.search(r"^  [A-Z|]+(\.\.\.)?$", text, re.M)
+    # A condition of a model is one line, as is a list of choices.
+    lines = text.partition("Examples:")[0].splitlines()
+    assert all(len(line) <= 80 or re.match(r"  (- |--)", line) for line in lines)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "--help",
+        "analyze slow_reader.pcap",
+        "analyze slow_reader.pcap --format jsonl",
+        "explain slow_reader.pcap",
+        "model mathis --rtt 10ms --loss 1%",
+        "taps loss_sender.pcap loss_receiver.pcap",
+        "simulate --list",
+    ],
+)
+@pytest.mark.parametrize("closed", [">&-", ">/dev/full"])
+def test_an_output_that_takes_nothing_is_named(line, closed):
+    command = f"{shlex.quote(sys.executable)} -m tcpwhy {line} {closed}"
+    done = subprocess.run(["sh", "-c", command], cwd=DATA, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("tcpwhy: standard output: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_what_users_read_says_direction(tcpwhy):
+    names = [name for name, _ in _core.counters()]
+    capture = DATA / "slow_reader.pcap"
+    record = json.loads(tcpwhy("explain", capture, "--format", "jsonl").stdout)
+    names += [*record, *record["directions"][0]]
+    names += re.findall(r"AS (\w+)", (ROOT / "python/tcpwhy/views.sql").read_text())
+    assert not [name for name in names if re.search(r"hal(f|ves)(?!_open)", name)]
+
+
+def test_scenarios_are_named_and_found_from_anywhere(tcpwhy, tmp_path):
+    listed = tcpwhy("simulate", "--list", cwd=tmp_path).stdout.splitlines()[1:]
+    assert len(listed) == len(list((ROOT / "scenarios").glob("*.toml")))
+    name = listed[1].split()[0]
+    done = tcpwhy("simulate", name, "--duration", "1s", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "no scenario 'xyzzy'" in tcpwhy("simulate", "xyzzy", cwd=tmp_path).stderr
 
 
 def test_flows_are_chosen_by_number_end_pair_and_id(tcpwhy):

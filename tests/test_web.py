@@ -177,7 +177,7 @@ def test_a_flow_has_its_argument_and_its_intervals(tmp_path, tcpwhy):
     with TestClient(make(tmp_path / "s", hosts=HOSTS)) as made:
         listed = made.get("/api/flows").json()["rows"]
         found = made.get(f"/api/flow/{listed[0]['flow_id']}").json()
-        assert "kept it from going faster" in found["html"]
+        assert "Limited by" in found["html"]
         assert "<script" not in found["html"]
         assert {"receiver_window"} <= {one["limitation"] for one in found["intervals"]}
         text = made.get(f"/export/intervals.csv?flow={found['flow_id']}").text

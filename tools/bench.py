@@ -6,9 +6,9 @@
 CPU time (user and system, of the whole process) is what counts, since machines are shared; wall
 time is shown only for scaling. Every ratio is between runs of one call, which alternate. The floor
 is `hash`: read, decode and hash in the same program. `command` is `tcpwhy analyze` with flows to
-Parquet, as it is installed. Memory is anonymous memory, sampled while a program runs. The sets
-are made once by the `traffic` example and kept in target/bench, and so are the results of each set,
-with the commit that was measured, until it is measured again. `--write` puts the tables into
+Parquet, as it is installed. Memory is anonymous memory, sampled while a program runs. The sets are
+made once by the `traffic` example and kept in target/bench. So are the results of each set, with
+the commit that was measured, until it is measured again. `--write` puts the tables into
 docs/performance.md.
 """
 

@@ -4,8 +4,8 @@
     tools/golden_rows.py keep FILE [CAPTURE…] [--workers 1] [--program PATH]
     tools/golden_rows.py compare BEFORE AFTER
 
-A capture's rows are kept in the order of their text, so that neither the number of workers nor the
-order in which flows end matters. Without captures those of the tests are read, and what lies in
+A capture's rows are kept in the order of their text: neither the number of workers nor the order
+in which flows end matters. Without captures those of the tests are read, and what lies in
 `../shared/captures`. `compare` counts the rows and columns that differ, shows the first few, and
 fails if there are any.
 """

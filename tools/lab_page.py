@@ -24,6 +24,7 @@ from tcpwhy.lab import check, scenario, verify
 from tcpwhy.lab.network import Network
 from tcpwhy.lab.numbers import Comparison, summarize
 from tcpwhy.lab.run import Run
+from tcpwhy.simulation import find
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/lab.md"
@@ -63,7 +64,7 @@ def main() -> None:
 def runs(folder: Path) -> Iterator[tuple[str, Run]]:
     """Runs of a folder that count: no problem, and the intended limit bound."""
     for found in sorted(folder.glob("*/run.json")):
-        one = scenario.load(scenario.find(found.parent.name))
+        one = scenario.load(find(found.parent.name))
         run = check.load(found.parent, one)
         checks = [item for expect in one.expect for item in verify.verify(run, expect)]
         if not run.problems and all(item.holds for item in checks):

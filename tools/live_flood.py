@@ -1,6 +1,6 @@
 """A flood of SYNs beside ten connections whose limits are known.
 
-The ten come from the simulator (tests/data/ten_limits.toml, which says what limits each) and are
+The ten come from the simulator: tests/data/ten_limits.toml says what limits each. They are
 replayed at their own timing while the flood comes from another sender on the same link.
 """
 

@@ -3,9 +3,9 @@
 
     sudo .venv/bin/python tools/live_onset.py [SCENARIO…] [--stored] [--write]
 
-Runs scenarios in which one limit follows another on the kernel's TCP (`tcpwhy lab`), with a monitor
-on the sender's interface for each length of interval, and notes when the first right row came out
-and what it is about. `--write` puts the table into docs/monitor.md. No test depends on it.
+Runs scenarios in which one limit follows another on the kernel's TCP (`tcpwhy lab`). For each
+length of interval a monitor watches the sender's interface. Noted is when the first right row came
+out, and what it is about. `--write` puts the table into docs/monitor.md. No test depends on it.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Follower(threading.Thread):
 def measure(name: str) -> list[Onset]:
     """Runs a scenario once, with a monitor for each length of interval."""
     from tcpwhy.lab.network import DEVICE, Network
-    from tcpwhy.lab.run import _problems, _traffic
+    from tcpwhy.lab.run import SAMPLE_S, _problems, _traffic
     from tcpwhy.lab.scenario import load
 
     scenario = load(ROOT / "scenarios" / f"{name}.toml")
@@ -95,7 +95,7 @@ def measure(name: str) -> list[Onset]:
             host.call("start", name=f"monitor{interval}", command=command, ready="watching")
             followers[interval] = Follower(rows)
             followers[interval].start()
-        start_ns = _traffic(network)
+        start_ns = _traffic(network, SAMPLE_S)
         for interval in INTERVALS_S:
             host.call("stop", name=f"monitor{interval}")
         emulator = network.stop()

@@ -5,12 +5,12 @@
 
 It computes, and states so: the traces themselves are not there. `tcpwhy analyze` with one worker
 runs over each capture, flows and intervals to a store. CPU time is the least of the runs. Least
-squares over the captures part it into a cost of each packet and a cost of each flow, both at least
-0, beyond what an empty run takes. Captures should differ in packets per flow: two that do not tell
-the two costs apart. Memory is the largest resident set beyond an empty run. That of a run which
-writes no rows, over the flows of a capture, is the state of a flow; what a run with rows needs
-more is the store's, which holds half a million rows of each table at most. All flows of a trace
-are taken to be there at once, which none is.
+squares over the captures part it into a cost of each packet and one of each flow, both at least 0.
+What an empty run takes is left out. Captures should differ in packets per flow: two that do not
+tell the two costs apart. Memory is the largest resident set beyond an empty run. That of a run
+which writes no rows, over the flows of a capture, is the state of a flow; what a run with rows
+needs more is the store's, which holds half a million rows of each table at most. All flows of a
+trace are taken to be there at once, which none is.
 """
 
 import argparse

@@ -3,8 +3,8 @@
 
     sudo python3 tools/record_captures.py [NAME…] [--output DIR]
 
-Each scenario has one intended limit. After a recording its facts (TCP_INFO of the sender, counters
-of the shaper and of the drop rule, lateness of the delay links) must show that this limit bound;
+Each scenario has one intended limit. After a recording its facts must show that this limit bound:
+TCP_INFO of the sender, counters of the shaper and of the drop rule, lateness of the delay links;
 else the recording fails and nothing is kept. The facts go to facts.json beside the captures.
 """
 

@@ -2,10 +2,11 @@
 
 import ast
 import functools
+import inspect
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,9 +44,9 @@ BANNED = {
 }
 
 
-# Folders whose comments have no longer sentences, and how many words that is.
-BRIEF = ("crates/core/src/diagnosis/", "crates/core/src/record/", "crates/core/src/score/")
+# Words of a sentence in a comment. Quoted words and where they stand do not count.
 SENTENCE_WORDS = 25
+QUOTED = r'"[^"]*"|\([^()]*\b(?:RFC|section|[12][0-9]{3})\b[^()]*\)'
 
 
 class Breach(NamedTuple):
@@ -161,10 +162,8 @@ def words(source: Source) -> Iterator[tuple[int, str]]:
 
 def sentences(source: Source) -> Iterator[tuple[int, str]]:
     """Sentences of comments are short."""
-    if not (source.is_rust and source.path.startswith(BRIEF)):
-        return
-    for number, text in _rust_comments(source):
-        for sentence in re.split(r"(?<=[.;:])\s+", text):
+    for number, text in _rust_comments(source) if source.is_rust else _python_comments(source):
+        for sentence in re.split(r"(?<=[.;:?])\s+", re.sub(QUOTED, "", text)):
             count = sum(bool(re.search(r"\w", word)) for word in sentence.split())
             if count > SENTENCE_WORDS:
                 yield number, f"a sentence of {count} words: at most {SENTENCE_WORDS}"
@@ -248,14 +247,34 @@ def _rust_code(source: Source) -> Iterator[tuple[int, str]]:
 
 def _rust_comments(source: Source) -> Iterator[tuple[int, str]]:
     """Give paragraphs of comments, each with its first line."""
-    first, parts = 0, list[str]()
-    for number, line in enumerate([*source.lines, ""], 1):
-        if (match := re.match(r"\s*//[/!]?\s?(.*\S)", line)) is not None:
-            first = first if parts else number
-            parts.append(match[1])
-        elif parts:
+    matches = (re.match(r"\s*//[/!]?\s?(.*)", line) for line in source.lines)
+    yield from _paragraphs((match[1] if match else None for match in matches), 1)
+
+
+def _python_comments(source: Source) -> Iterator[tuple[int, str]]:
+    """Give paragraphs of comments and of documentation, each with its first line."""
+    matches = (re.match(r"\s*#[!:]?\s?(.*)", line) for line in source.lines)
+    yield from _paragraphs((match[1] if match else None for match in matches), 1)
+    for node in ast.walk(ast.parse(source.text)):
+        text = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(text, ast.Constant) and isinstance(text.value, str):
+            yield from _paragraphs(inspect.cleandoc(text.value).splitlines(), text.lineno)
+
+
+def _paragraphs(lines: Iterable[str | None], start: int) -> Iterator[tuple[int, str]]:
+    """Join lines to paragraphs, without tables, drawings and code; None is no comment."""
+    first, parts, is_code = 0, list[str](), False
+    for number, line in enumerate([*lines, None], start):
+        text = (line or "").strip()
+        is_code ^= text.startswith("```")
+        # An entry of a list, or what is set in, begins anew.
+        is_apart = not text or re.match(r"[-|`]|\d\. | {4}", line or "") is not None
+        if parts and is_apart:
             yield first, " ".join(parts)
             parts = []
+        if text and not is_code and not re.match(r"[|`]| {4}", line or ""):
+            first = first if parts else number
+            parts.append(text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Says for every TCP connection what keeps it from going faster, and how sure that is.
+"""Says what limits each TCP connection, how sure that is, and what to change.
 
 import tcpwhy
 flows = tcpwhy.analyze("slow.pcap").to_polars()

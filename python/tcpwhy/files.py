@@ -26,9 +26,9 @@ STEADY_GROUP_ROWS = 2**14
 def steady(connection: "duckdb.DuckDBPyConnection") -> "duckdb.DuckDBPyConnection":
     """Prepare a connection for a process that runs for weeks beside a capture.
 
-    One thread, so that one row group at a time is in memory and the workers keep their cores. And
-    DuckDB's allocator, which keeps what it freed until it is asked for memory again (800 MB for
-    minutes after a join), gives it back by a thread of its own.
+    One thread, so that one row group at a time is in memory and the workers keep their cores.
+    DuckDB's allocator keeps what it freed until it is asked for memory again: 800 MB for minutes
+    after a join. Here a thread of its own gives it back.
     """
     connection.execute("SET threads = 1; SET allocator_background_threads = true")
     return connection

@@ -140,8 +140,8 @@ _SYMMETRIC = 1 | 2
 def is_symmetric_key(key: bytes) -> bool:
     """Say whether the Toeplitz hash with this key is that of the other direction, v4 and v6.
 
-    A bit of the input adds the 32 bits of the key from its place on, so those of the source and of
-    the destination must have the same 32 bits.
+    A bit of the input adds the 32 bits of the key from its place on. So bits of the source and of
+    the destination must have the same 32.
     """
     bits = int.from_bytes(key)
     size = 8 * len(key)

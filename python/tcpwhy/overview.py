@@ -34,16 +34,19 @@ LEVELS = ("high", "medium", "low")
 LEAST_GAIN = 1.05
 """Below this the remedy gains nothing that could be measured."""
 
+MOST_GAIN = 1000
+"""A bound beyond this, of a link that is not known, bounds nothing."""
+
 _IN_FIRST_LINE = {
     "packets_read",
     "packets_tcp",
     "flows",
-    "halves_with_data",
-    "halves_with_verdict",
+    "directions_with_data",
+    "directions_with_verdict",
     "flows_with_verdict",
     "payload_bytes",
     "bytes_with_verdict",
-    *(f"{what}_{level}_confidence" for what in ("halves", "bytes") for level in LEVELS),
+    *(f"{what}_{level}_confidence" for what in ("directions", "bytes") for level in LEVELS),
 }
 
 _NO_TROUBLE = {"periods_settled", "rows_unordered", "packets_not_tcp", "packets_filtered"}
@@ -124,6 +127,8 @@ class Half(NamedTuple):
         times = self.headroom_bps / self.goodput_bps
         if times < LEAST_GAIN:
             return "none"
+        if times > MOST_GAIN and self.capacity_bps is None:
+            return "?"
         factor = f"{times:,.0f}×" if times >= 9.95 else f"{times:.1f}×"
         return f"≤ {factor}" if self.capacity_bps is None else factor
 
@@ -378,14 +383,14 @@ def _confidence(counters: Mapping[str, int]) -> str | None:
     """Say which share of the verdicts, and of the bytes behind them, is how sure."""
     count = {
         what: [counters.get(f"{what}_{level}_confidence", 0) for level in LEVELS]
-        for what in ("halves", "bytes")
+        for what in ("directions", "bytes")
     }
-    halves, size = sum(count["halves"]), sum(count["bytes"])
-    if not halves or not size:
+    directions, size = sum(count["directions"]), sum(count["bytes"])
+    if not directions or not size:
         return None
     shares = (
-        f"{level} {as_share(number / halves)} ({as_share(amount / size)} of bytes)"
-        for level, number, amount in zip(LEVELS, count["halves"], count["bytes"], strict=True)
+        f"{level} {as_share(number / directions)} ({as_share(amount / size)} of bytes)"
+        for level, number, amount in zip(LEVELS, *count.values(), strict=True)
         if number
     )
     return f"confidence {', '.join(shares)}"

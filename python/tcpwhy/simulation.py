@@ -97,7 +97,28 @@ def _check_text(scenario: Path) -> None:
         return
 
 
-def scenarios(folder: PathLike = "scenarios") -> Iterator[tuple[Path, str]]:
+def bundled() -> Path:
+    """Give the folder with the scenarios of tcpwhy: here, or in its source tree."""
+    for folder in (Path("scenarios"), Path(__file__).parents[2] / "scenarios"):
+        if folder.is_dir():
+            return folder
+    raise UsageError(
+        "no folder `scenarios` here: it comes with the sources of tcpwhy; run this there, name"
+        " TOML files, or draw a world: tcpwhy simulate --world 7"
+    )
+
+
+def find(name: str) -> Path:
+    """Find a scenario by its file, or by its name in the folder of scenarios."""
+    path = Path(name)
+    if path.suffix or path.exists():
+        return path
+    if (path := bundled() / f"{name}.toml").exists():
+        return path
+    raise UsageError(f"no scenario {name!r}: `tcpwhy simulate --list` names them, or give a file")
+
+
+def scenarios(folder: PathLike) -> Iterator[tuple[Path, str]]:
     """Find the scenarios of a folder, each with its title."""
     if not Path(folder).is_dir():
         raise UsageError(f"{folder}: no such folder; check the name")

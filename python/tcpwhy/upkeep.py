@@ -1,7 +1,7 @@
 """Keeping a store in shape while it grows: small parts are joined, old ones go.
 
-A crash between joining parts and removing them would leave rows twice, so what is about to be
-removed is noted first, and removed by whoever opens the store next.
+A crash between joining parts and removing them would leave rows twice. So what is about to be
+removed is noted first, and whoever opens the store next removes it.
 """
 
 import json

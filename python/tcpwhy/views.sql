@@ -18,9 +18,9 @@ COMMENT ON VIEW worst_flows IS
 CREATE VIEW shares AS
 SELECT
     coalesce(limitation, 'none: ' || coalesce(null_reason, 'not known')) AS limitation,
-    count(*) AS halves,
+    count(*) AS directions,
     sum(unique_bytes)::UBIGINT AS bytes,
-    count(*) / sum(count(*)) OVER () AS share_of_halves,
+    count(*) / sum(count(*)) OVER () AS share_of_directions,
     sum(unique_bytes) / sum(sum(unique_bytes)) OVER () AS share_of_bytes
 FROM flows
 WHERE data_packets > 0
@@ -34,7 +34,7 @@ WITH groups AS (
         CASE direction WHEN 'orig' THEN dst_port ELSE src_port END AS service_port,
         direction,
         coalesce(limitation, 'none') AS limitation,
-        count(*) AS halves,
+        count(*) AS directions,
         sum(unique_bytes)::UBIGINT AS bytes,
         median(throughput_bps) AS median_throughput_bps
     FROM flows
@@ -48,9 +48,9 @@ COMMENT ON VIEW shares_by_port IS
     'Bytes and directions by port of the service and limitation, busiest port first';
 
 -- The same for the intervals that begin in a stretch of time, both ends in ns, the second one not in
--- it. The dashboard asks it for one stretch after another: halves are only told apart in a minute.
+-- it. The dashboard asks for one stretch after another: a direction counts once a minute.
 CREATE MACRO limitation_between(begin_ns, beyond_ns) AS TABLE
-WITH halves AS (
+WITH active AS (
     SELECT start_ns // 60000000000 AS number, limitation, flow_id, direction,
         sum(unique_bytes)::UBIGINT AS bytes
     FROM intervals
@@ -60,9 +60,9 @@ WITH halves AS (
     SELECT
         make_timestamp(number * 60000000) AS minute,
         coalesce(limitation, 'none') AS limitation,
-        count(*) AS halves,
+        count(*) AS directions,
         sum(bytes)::UBIGINT AS bytes
-    FROM halves
+    FROM active
     GROUP BY ALL
 )
 SELECT *, bytes / nullif(sum(bytes) OVER (PARTITION BY minute), 0) AS share_of_bytes
@@ -82,15 +82,18 @@ WITH scores AS (
     UNPIVOT (SELECT COLUMNS('.*_score') FROM flows WHERE data_packets > 0)
     ON COLUMNS(*) INTO NAME score VALUE value
 ), bins AS (
-    SELECT score, greatest(1, least(200, ceil((value + 1) * 100)))::INTEGER AS bin, count(*) AS halves
+    SELECT
+        score,
+        greatest(1, least(200, ceil((value + 1) * 100)))::INTEGER AS bin,
+        count(*) AS directions
     FROM scores
     GROUP BY ALL
 )
 SELECT
     score,
     bin / 100 - 1 AS value,
-    halves,
-    sum(halves) OVER (PARTITION BY score ORDER BY bin) / sum(halves) OVER (PARTITION BY score) AS cdf
+    directions,
+    sum(directions) OVER (PARTITION BY score ORDER BY bin) / sum(directions) OVER (PARTITION BY score) AS cdf
 FROM bins
 ORDER BY score, value;
 COMMENT ON VIEW score_cdf IS
@@ -100,9 +103,9 @@ CREATE VIEW coverage AS
 SELECT
     CASE WHEN limitation IS NULL THEN 'no verdict' ELSE coalesce(confidence, 'verdict') END AS answer,
     count(DISTINCT flow_id) AS flows,
-    count(*) AS halves,
+    count(*) AS directions,
     sum(unique_bytes)::UBIGINT AS bytes,
-    count(*) / sum(count(*)) OVER () AS share_of_halves,
+    count(*) / sum(count(*)) OVER () AS share_of_directions,
     sum(unique_bytes) / sum(sum(unique_bytes)) OVER () AS share_of_bytes
 FROM flows
 WHERE data_packets > 0

@@ -13,7 +13,7 @@ UNKNOWN_BLOCK = "·"
 
 
 class Limitation(NamedTuple):
-    """What keeps a connection from going faster."""
+    """What limits a connection."""
 
     word: str
     """The word in the column `limitation`."""
@@ -45,7 +45,7 @@ class Cause(NamedTuple):
     limitation: str
     """What it refines."""
     culprit: str
-    """The subject of "… kept it from going faster", with `{src}` and `{dst}`."""
+    """What follows "Limited by", with `{src}` and `{dst}`."""
     filter: str | None
     """The display filter of Wireshark for what shows it, with `{rtt_s}` and `{mss}`."""
 

@@ -69,8 +69,8 @@ COUNTED = """flow_id, direction, src, src_port, dst, dst_port, conn_state, hands
 
 
 def test_over_veth_all_that_is_counted_is_the_same(tool, tmp_path):
-    """What a neighbouring namespace sends by TCP carries its departure time, so that every
-    socket takes a time of its own, some 0.1 to 1 us apart."""
+    """What a neighbouring namespace sends by TCP carries its departure time. Every socket takes a
+    time of its own, some 0.1 to 1 us apart."""
     with links.link() as link:
         offline = watched(link, tool, tmp_path)
     question = f"SELECT {COUNTED} FROM flows ORDER BY flow_id, direction"

@@ -54,7 +54,7 @@ def test_from_the_overview_to_the_argument_of_a_flow(browser, link):
     web.get_by_role("link", name="192.0.2.10:60924").click()
     web.locator("h1", has_text="192.0.2.10:60924 → 198.51.100.20:5001").wait_for()
     text = web.locator("main").inner_text()
-    assert "kept it from going faster" in text
+    assert "Limited by" in text
     assert "let the application on 198.51.100.20 read faster" in text.lower()
     assert web.locator("svg.timeline rect").count() >= 3
     web.go_back()

@@ -95,8 +95,8 @@ def _targets(parts: Sequence[Part], found: Findings) -> Iterator[str]:
         ("high confidence right", "≥ 98 %", [share(_high(p.intervals)) for p in parts]),
         ("paced called a bottleneck", "0", [_paced(p.intervals) for p in parts]),
         ("reordering called loss", "0", [_reordered(p.intervals) for p in parts]),
-        ("whole halves right", "", [share(_right(p.halves)) for p in parts]),
-        ("halves with a verdict", "100 %", [_answered(p) for p in parts]),
+        ("whole directions right", "", [share(_right(p.halves)) for p in parts]),
+        ("directions with a verdict", "100 %", [_answered(p) for p in parts]),
         ("capacity within 10 %", "≥ 90 %", [share(_capacities(p)[0]) for p in parts]),
         ("worst error of time shares", "≤ 5 pp", [_worst_share(p) for p in parts]),
     ):
@@ -114,7 +114,7 @@ def _more_targets(found: Findings) -> Iterator[str]:
     for part in ("development", "report"):
         for table in policing.TABLES if found.policing else ():
             chunks = [row for row in _policed(found.policing, table, part) if _is_chunk(row)]
-            words = f"policing study, {part} half: {table} while a chunk is sent"
+            words = f"policing study, {part} part: {table} while a chunk is sent"
             rows.append([words, "≥ 95 %", share(_right(chunks))])
     if rows:
         yield grid(["", "target", "reached"], rows)
@@ -196,7 +196,7 @@ def _calibration(parts: Sequence[Part], found: Findings) -> Iterator[str]:
     yield "How often an answer of each confidence is right."
     groups = [(part.words, part.intervals) for part in parts]
     for part in ("development", "report") if found.policing else ():
-        groups.append((f"policing, {part} half", list(_policed(found.policing, "intervals", part))))
+        groups.append((f"policing, {part} part", list(_policed(found.policing, "intervals", part))))
     rows = []
     for words, judged in groups:
         rates = tables.calibration(judged)
@@ -230,7 +230,7 @@ def _shares(parts: Sequence[Part]) -> Iterator[str]:
 
 def _capacity(parts: Sequence[Part]) -> Iterator[str]:
     yield "## Capacity"
-    yield "Against the slowest link of the path, for halves of 300 data packets and more."
+    yield "Against the slowest link of the path, for directions of 300 data packets and more."
     rows = []
     for part in parts:
         near, missing = _capacities(part)
@@ -319,7 +319,7 @@ def _wrong_captures(outcomes: list[policing.Outcome]) -> Iterator[str]:
             _policed(outcomes, "intervals", "development"), MOST_WRONG // 2
         )
     ]
-    yield "Captures of the development half with the most wrong intervals:"
+    yield "Captures of the development part with the most wrong intervals:"
     yield grid(["capture", "truth", "right", "wrong answers"], rows)
 
 

@@ -1,6 +1,6 @@
 """Pairs of scenarios that differ in the remedy alone: what was predicted, and what was gained.
 
-The prediction is `headroom_bps` of the limited run's `flows` row at each tap, the gain is the
+The prediction is `headroom_bps` of the limited run's `flows` row at each tap. The gain is the
 goodput that the remedied run reaches once it has started up. How predictions are made was developed
 on some paths and is reported on others.
 """

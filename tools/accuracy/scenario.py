@@ -131,8 +131,8 @@ def _scale(node: Any, factors: dict[str, float], key: str = "") -> Any:
 def held_out(case: Case, draw: int, each: int) -> Iterator[Case]:
     """Variants of a scenario that nobody looks at when thresholds are chosen.
 
-    A third has another seed only, a third the same windows on a faster and nearer or slower and
-    farther path, a third also larger or smaller windows.
+    A third has another seed only. A third has the same windows on a faster and nearer or slower and
+    farther path, and a third also larger or smaller windows.
     """
     for number in range(each):
         chance = random.Random(f"{draw}/{case.name}/{number}")

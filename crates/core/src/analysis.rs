@@ -27,7 +27,7 @@ use std::vec::Drain;
 pub(crate) struct Analysis {
     options: Options,
     wanted: Wanted,
-    /// Why a half has no capacity that was too short for it: said of most halves.
+    /// Reason text of directions with too few packets for an estimate of the capacity.
     too_short: String,
     pub counters: Counters,
     pub tunnels: HashMap<u16, Arc<str>>,
@@ -244,8 +244,8 @@ impl Analysis {
         let count = |counters: &mut Counters, counter, yes, n| {
             counters.add(counter, if yes { n } else { 0 });
         };
-        count(&mut self.counters, Counter::HalvesWithData, bytes > 0, 1);
-        count(&mut self.counters, Counter::HalvesWithVerdict, judged, 1);
+        count(&mut self.counters, Counter::DirectionsWithData, bytes > 0, 1);
+        count(&mut self.counters, Counter::DirectionsWithVerdict, judged, 1);
         count(&mut self.counters, Counter::BytesWithVerdict, judged, bytes);
         self.counters.add(Counter::PayloadBytes, bytes);
         self.counters.add(Counter::OutstandingOverflow, half.overflow());

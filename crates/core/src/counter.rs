@@ -63,9 +63,9 @@ counters! {
         /// Flows seen.
         Flows = "flows",
         /// Directions that moved data.
-        HalvesWithData = "halves_with_data",
+        DirectionsWithData = "directions_with_data",
         /// Directions with a verdict.
-        HalvesWithVerdict = "halves_with_verdict",
+        DirectionsWithVerdict = "directions_with_verdict",
         /// Flows of which at least one direction has a verdict.
         FlowsWithVerdict = "flows_with_verdict",
         /// Payload bytes of all directions.
@@ -73,11 +73,11 @@ counters! {
         /// Payload bytes of the directions with a verdict.
         BytesWithVerdict = "bytes_with_verdict",
         /// Directions whose verdict has high confidence.
-        HalvesHigh = "halves_high_confidence",
+        DirectionsHigh = "directions_high_confidence",
         /// Directions whose verdict has medium confidence.
-        HalvesMedium = "halves_medium_confidence",
+        DirectionsMedium = "directions_medium_confidence",
         /// Directions whose verdict has low confidence.
-        HalvesLow = "halves_low_confidence",
+        DirectionsLow = "directions_low_confidence",
         /// Payload bytes of the directions whose verdict has high confidence.
         BytesHigh = "bytes_high_confidence",
         /// Payload bytes of the directions whose verdict has medium confidence.
@@ -138,9 +138,9 @@ impl Counter {
     /// Counts the directions with a verdict of this confidence.
     pub(crate) fn halves_of(confidence: Confidence) -> Counter {
         match confidence {
-            Confidence::High => Counter::HalvesHigh,
-            Confidence::Medium => Counter::HalvesMedium,
-            Confidence::Low => Counter::HalvesLow,
+            Confidence::High => Counter::DirectionsHigh,
+            Confidence::Medium => Counter::DirectionsMedium,
+            Confidence::Low => Counter::DirectionsLow,
         }
     }
 

@@ -118,7 +118,9 @@ impl Judge<'_> {
         let mut columns = self.paper(interval.kind, &window.sums, window.gaps.as_deref());
         if let Some((case, observed, finding)) = refined {
             self.refine(&mut columns, &case, finding.as_ref());
-            argue(&mut columns, &observed, finding.as_ref());
+            if let Some(finding) = &finding {
+                argue(&mut columns, &observed, finding);
+            }
             self.observed = Some(Box::new(observed));
         }
         Some(columns)
@@ -147,8 +149,10 @@ impl Judge<'_> {
             let mut columns = self.paper_of_periods(&past);
             if let Some(case) = &case {
                 self.refine(&mut columns, case, finding.as_ref());
-                if finding.is_some() && asks_the_model(case) {
-                    argue(&mut columns, &self.look(case), finding.as_ref());
+                if let Some(finding) = &finding
+                    && asks_the_model(case)
+                {
+                    argue(&mut columns, &self.look(case), finding);
                 }
             }
             columns
@@ -169,8 +173,10 @@ impl Judge<'_> {
             let finding = diagnose(&case, &observed, &mut Belief::default());
             let finding = finding.or_else(|| at_once(&case));
             self.refine(&mut columns, &case, finding.as_ref());
-            if asks_the_model(&case) {
-                argue(&mut columns, &observed, finding.as_ref());
+            if let Some(finding) = &finding
+                && asks_the_model(&case)
+            {
+                argue(&mut columns, &observed, finding);
             }
         }
         (period, columns)
@@ -342,8 +348,7 @@ fn asks_the_model(case: &Case) -> bool {
 }
 
 /// Says what speaks for a finding and what against it.
-fn argue(columns: &mut Verdict, observed: &Observed, finding: Option<&Finding>) {
-    let Some(finding) = finding else { return };
+fn argue(columns: &mut Verdict, observed: &Observed, finding: &Finding) {
     let answer = finding.cause.limitation() as usize;
     let argument = MODEL.argument(observed, &finding.chances, answer);
     let if_any = |text: String| Some(Text::Owned(text)).filter(|text| !text.is_empty());
@@ -351,8 +356,8 @@ fn argue(columns: &mut Verdict, observed: &Observed, finding: Option<&Finding>) 
     columns.speaks_against = if_any(argument.speaks_against);
 }
 
-/// A half that sent all it had at once and waited for nothing: there was no more to send, unless
-/// the window closed on it. `None` where it waited, for what the capture does not show.
+/// A direction that sent all it had at once and waited for nothing: there was no more to send,
+/// unless the window closed on it. `None` where it waited, for what the capture does not show.
 fn at_once(case: &Case) -> Option<Finding> {
     if asks_the_model(case) {
         return None;

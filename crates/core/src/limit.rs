@@ -10,7 +10,7 @@ macro_rules! limits {
         light: $light:literal, dark: $dark:literal, block: $block:literal,
         paper: [$($paper:ident),+],
     })+) => {
-        /// What keeps a half from going faster.
+        /// What limits a direction.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Limitation { $($(#[doc = $doc])+ $variant,)+ }
 
@@ -116,7 +116,7 @@ pub struct AboutCause {
     pub doc: &'static str,
     /// What it refines.
     pub limitation: Limitation,
-    /// The subject of "… kept it from going faster".
+    /// What follows "Limited by".
     pub culprit: &'static str,
     /// The display filter of Wireshark for the packets that show it, where there is one.
     pub filter: Option<&'static str>,
@@ -220,111 +220,111 @@ const QUEUED: &str = "tcp.analysis.ack_rtt > {rtt_s:.6f}";
 causes! {
     /// The application had nothing to send.
     ApplicationIdle = "application/idle" of Application {
-        culprit: "The application on {src}, which had nothing to send,",
+        culprit: "the application on {src}: it had nothing to send",
         filter: Some("tcp.len > 0 && tcp.time_delta > {rtt_s:.6f}"),
     }
     /// The application, or pacing on its behalf, spread what it sent.
     ApplicationPaced = "application/paced" of Application {
-        culprit: "The application on {src}, or pacing on its behalf,",
-        filter: Some("tcp.len > 0 && tcp.time_delta > 0"),
+        culprit: "the application on {src}, or pacing on its behalf",
+        filter: None,
     }
     /// The application wrote less than a segment at a time.
     ApplicationSmallWrites = "application/small_writes" of Application {
-        culprit: "The application on {src}, with writes of less than a segment,",
+        culprit: "the application on {src}: it writes less than a segment at a time",
         filter: Some("tcp.len > 0 && tcp.len < {mss}"),
     }
     /// The receive buffer, as advertised, is smaller than the path.
     ReceiverBuffer = "receiver_window/buffer" of ReceiverWindow {
-        culprit: "The receive window of {dst}, too small for this path,",
+        culprit: "the receive window of {dst}: it is too small for this path",
         filter: Some(WINDOW),
     }
     /// The receiving application reads more slowly than the path delivers.
     ReceiverSlowReader = "receiver_window/slow_reader" of ReceiverWindow {
-        culprit: "The application on {dst}, which read too slowly,",
+        culprit: "the application on {dst}: it reads too slowly",
         filter: Some(
             "tcp.analysis.window_full || tcp.analysis.zero_window || tcp.analysis.window_update",
         ),
     }
     /// The window cannot exceed 65,535 bytes.
     ReceiverNoScaling = "receiver_window/no_window_scaling" of ReceiverWindow {
-        culprit: "The receive window of {dst}, without window scaling,",
+        culprit: "the receive window of {dst}: window scaling is off",
         filter: Some(
             "tcp.flags.syn == 1 || tcp.analysis.window_full || tcp.analysis.zero_window",
         ),
     }
     /// The send buffer holds no more.
     SenderBuffer = "sender_window/send_buffer" of SenderWindow {
-        culprit: "The send buffer of {src}, too small for this path,",
+        culprit: "the send buffer of {src}: it is too small for this path",
         filter: Some("tcp.len > 0 && tcp.flags.push == 1"),
     }
     /// The congestion window is held at a fixed size.
     SenderClamp = "sender_window/cwnd_clamp" of SenderWindow {
-        culprit: "A clamp on the congestion window of {src}",
+        culprit: "a clamp on the congestion window of {src}",
         filter: None,
     }
     /// Either of the two.
     SenderUndetermined = "sender_window/undetermined" of SenderWindow {
-        culprit: "A window of {src} itself, send buffer or clamped cwnd,",
+        culprit: "a window of {src} itself, send buffer or clamped cwnd",
         filter: None,
     }
     /// Alone at a full link, with a queue.
     UnsharedQueue = "unshared_bottleneck/queue" of UnsharedBottleneck {
-        culprit: "A full link, which this connection had to itself,",
+        culprit: "a full link without cross traffic",
         filter: Some(QUEUED),
     }
     /// Alone at a full link with hardly a queue, so that losses show it.
     UnsharedLoss = "unshared_bottleneck/loss" of UnsharedBottleneck {
-        culprit: "A full link with a short queue, which it had to itself,",
+        culprit: "a full link with a short queue and without cross traffic",
         filter: Some(RESENT),
     }
     /// A full link shared with others, with losses.
     SharedLoss = "shared_bottleneck/loss" of SharedBottleneck {
-        culprit: "A full link, shared with others,",
+        culprit: "a full link, shared with cross traffic",
         filter: Some(RESENT),
     }
     /// A full link shared with others, with a queue.
     SharedQueue = "shared_bottleneck/queue" of SharedBottleneck {
-        culprit: "A full link, shared with others,",
+        culprit: "a full link, shared with cross traffic",
         filter: Some(QUEUED),
     }
     /// A full link shared with others, which marks.
     SharedEcn = "shared_bottleneck/ecn" of SharedBottleneck {
-        culprit: "A full link, shared with others, which marks instead of dropping,",
+        culprit: "a full link, shared with cross traffic, that marks instead of dropping",
         filter: Some("ip.dsfield.ecn == 3 || tcp.flags.ece == 1"),
     }
     /// A token bucket drops what exceeds its rate.
     Policer = "policer" of Policer {
-        culprit: "A policer, which drops what exceeds its rate,",
+        culprit: "a policer: it drops what exceeds its rate",
         filter: Some(RESENT),
     }
     /// Packets are lost without congestion.
     RandomLoss = "random_loss" of RandomLoss {
-        culprit: "Random loss, which no congestion caused,",
+        culprit: "random (non-congestion) loss",
         filter: Some(RESENT),
     }
     /// Slow start had not ended.
     SlowStart = "transport/slow_start" of Transport {
-        culprit: "Slow start, which had not ended,",
+        culprit: "slow start: it had not ended",
         filter: None,
     }
     /// Congestion avoidance grows the window and nothing else holds it.
     CongestionAvoidance = "transport/congestion_avoidance" of Transport {
-        culprit: "The slow growth of its window in congestion avoidance",
+        culprit: "the slow growth of its window in congestion avoidance",
         filter: None,
     }
     /// Losses are being repaired, or timers waited for.
     Recovery = "transport/recovery" of Transport {
-        culprit: "The time that TCP took to recover from losses",
+        culprit: "the time that TCP took to recover from losses",
         filter: Some(RESENT),
     }
     /// Nothing answers any more, whatever is sent.
     UnresponsivePeer = "unresponsive/peer" of Unresponsive {
-        culprit: "The silence of {dst}, or of the path to it,",
+        culprit: "the silence of {dst}, or of the path to it",
         filter: Some(RESENT),
     }
     /// Full-size segments vanish and smaller ones arrive: a black hole of path MTU discovery.
     UnresponsivePathMtu = "unresponsive/path_mtu" of Unresponsive {
-        culprit: "A path to {dst} on which full-size segments vanish",
+        culprit: "a path to {dst} on which full-size segments vanish",
         filter: Some("tcp.len >= {mss}"),
     }
 }

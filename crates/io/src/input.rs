@@ -102,8 +102,8 @@ impl Input {
         self.waiting.ts.map(|_| self.waiting.linktype)
     }
 
-    /// Calls `each` with frames in the order of the file until one has a time after `limit`, which
-    /// then waits, or until the window is empty and was filled again. Gives false at the end.
+    /// Calls `each` with frames in the order of the file. It stops before one with a time after
+    /// `limit`, and when the window is empty and was filled again. Gives false at the end.
     pub fn read(&mut self, limit: Nanos, mut each: impl FnMut(&Record)) -> Result<bool, Error> {
         if let Some(ts) = self.waiting.ts {
             if ts > limit {

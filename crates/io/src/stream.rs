@@ -76,8 +76,8 @@ type Numbers = Arc<Mutex<Streams>>;
 /// A row group, or what went wrong with an input.
 pub type Item = Result<(Table, RecordBatch), Error>;
 
-/// Record batches as they become ready. The rows of everything that could be read come first, then
-/// one error for every input that could not be read to its end, then the counters.
+/// Record batches as they become ready. The rows of everything that could be read come first.
+/// Then come one error for every input that could not be read to its end, and the counters.
 pub struct Stream {
     run: Run,
     ordered: ordered::Ordered,

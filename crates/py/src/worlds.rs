@@ -59,10 +59,10 @@ pub fn observations() -> Vec<String> {
 /// The main answer, its cause, all right answers, and why nobody could tell.
 type Told = (Option<&'static str>, Option<&'static str>, Vec<&'static str>, Option<&'static str>);
 
-/// What is right to say of an interval that something else than the simulator recorded, by the
-/// same rules: seconds by owner of the time, the servers on the way as shares of busy time and of
-/// others' bytes, and what elements did to packets (action, reason, how many), in the interval and
-/// in the ten seconds before.
+/// What is right to say of an interval that something else than the simulator recorded, by the same
+/// rules. Given are seconds by owner of the time, and the servers on the way as shares of busy time
+/// and of others' bytes. Then comes what elements did to packets (action, reason, how many), in the
+/// interval and in the ten seconds before.
 #[pyfunction]
 #[pyo3(signature = (*, length_s, time_s, srtt_s, servers, returning_busy, losses, before))]
 pub fn answer(

@@ -7,8 +7,8 @@
 //! `now` never runs backwards. After `transmit` gave `None`, nothing more may leave at this
 //! instant, so that the state it left behind says what the sender waits for.
 //!
-//! The implementation is in `tcp`: its settings are one struct that scenario files give per host
-//! (`serde::Deserialize` with `deny_unknown_fields`, a default for every field, `Clone`), and a
+//! The implementation is in `tcp`. Its settings are one struct that scenario files give per host:
+//! `serde::Deserialize` with `deny_unknown_fields`, a default for every field, `Clone`. A
 //! connection is made of these settings and its initial sequence number.
 
 use crate::packet::{Ecn, TcpHeader};

@@ -26,7 +26,7 @@ class Advice:
     word: str
     limitation: str | None
     cause: str | None
-    confidence: float
+    confidence: str | None
     evidence: str
     shares: dict[str, float] = field(default_factory=dict)
     remedy: str | None = None
@@ -54,7 +54,7 @@ def advise(
     """
     best, shares = overall(limits)
     if best is None or len(samples) < 2:
-        return Advice("-", None, None, 0.0, "nothing was measured")
+        return Advice("-", None, None, None, "nothing was measured")
     facts = _facts(samples, bitrate_bps)
     facts["window_max_bytes"] = window_max_bytes
     return Advice(

@@ -174,4 +174,5 @@ def _connect(
         else:
             return connection
     hint = "start `tcpwhy measure --server` or `iperf3 -s` there"
-    raise InputError(f"{host}:{port}: {problem}; {hint}") from problem
+    reason = problem.strerror if problem and problem.strerror else problem
+    raise InputError(f"{host}:{port}: {reason}; {hint}") from problem

@@ -25,17 +25,10 @@ class Row:
     in_bytes: int
     limit: Limit | None
     """What limits it as a sender; None when it sends nothing."""
-    note: str
-
-    @property
-    def word(self) -> str:
-        """The limit, or what can be said of a receiver."""
-        return self.limit.word if self.limit else self.note.split(":")[0]
-
-    @property
-    def evidence(self) -> str:
-        """The numbers behind it."""
-        return self.limit.evidence if self.limit else self.note.partition(": ")[2]
+    word: str
+    """The limit, or what can be said of a receiver."""
+    evidence: str
+    """The numbers behind it."""
 
     def to_json(self) -> dict[str, Any]:
         """Give it as JSON has it."""
@@ -91,6 +84,7 @@ class Host:
             limit = limit_of([look.sample for look in looks]) if sends else None
             if in_bytes > 10 * out_bytes and not last["notsent_bytes"]:
                 limit = None
+            word, evidence = (limit.word, limit.evidence) if limit else _receiving(looks, in_bytes)
             yield Row(
                 socket=looks[-1],
                 pid=pid,
@@ -99,12 +93,13 @@ class Host:
                 out_bytes=out_bytes,
                 in_bytes=in_bytes,
                 limit=limit,
-                note="" if limit else _receiving(looks, in_bytes),
+                word=word,
+                evidence=evidence,
             )
 
 
-def _receiving(looks: Sequence[Socket], in_bytes: int) -> str:
-    """Say what a receiver knows: whether its own program is the limit."""
+def _receiving(looks: Sequence[Socket], in_bytes: int) -> tuple[str, str]:
+    """Say what a receiver knows: whether its own program is the limit, and why."""
     buffer = looks[-1].sample["rcvbuf_bytes"] or 1
     unread = median(look.sample["unread_bytes"] for look in looks)
     # Over loopback few super-segments fill the buffer, and most of the last one may have been read
@@ -112,7 +107,7 @@ def _receiving(looks: Sequence[Socket], in_bytes: int) -> str:
     shut = sum(look.sample["rcv_wnd"] == 0 and look.sample["unread_bytes"] > 0 for look in looks)
     # Half of the buffer is the kernel's bookkeeping (tcp(7), tcp_adv_win_scale).
     if unread >= buffer / 8 or 2 * shut > len(looks):
-        return f"receiver_window/slow_reader: {as_bytes(unread)} wait unread by this program"
+        return "receiver_window/slow_reader", f"{as_bytes(unread)} wait unread by this program"
     if in_bytes:
-        return "-: it receives, and reads all at once: the sender's kernel knows what limits it"
-    return "-: nothing moves"
+        return "-", "it receives, and reads all at once: the sender's kernel knows what limits it"
+    return "-", "nothing moves"

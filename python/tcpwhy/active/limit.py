@@ -49,13 +49,20 @@ NO_RATE = 1 << 40
 """Bytes per second that no one sets: the kernel gives all ones without a pacing rate."""
 
 
+SURE = (None, "low", "medium", "high")
+"""Values of `confidence`, as in the tables of a capture; the surest last."""
+_, LOW, MEDIUM, HIGH = SURE
+
+
 @dataclass(frozen=True)
 class Limit:
     """What limited a connection in a span of time."""
 
     limitation: str | None
     cause: str | None
-    confidence: float
+    confidence: str | None
+    """high where the kernel's own clocks or states show it, medium where several numbers agree, low
+    where it is what remains."""
     evidence: str
     rwnd_share: float
     sndbuf_share: float
@@ -77,7 +84,7 @@ def limit_of(samples: Sequence[Sample]) -> Limit:
             limitation = word.split("/")[0]
             cause = word if "/" in word or word in ("policer", "random_loss") else None
             return span.limit(limitation, cause, confidence, evidence)
-    return span.limit(None, None, 0.0, "nothing was sent")
+    return span.limit(None, None, None, "nothing was sent")
 
 
 class Span:
@@ -140,7 +147,7 @@ class Span:
         return float(predict("mathis", mss_bytes=mss, rtt_ns=rtt_ns, loss=loss) or 0.0)
 
     def limit(
-        self, limitation: str | None, cause: str | None, confidence: float, evidence: str
+        self, limitation: str | None, cause: str | None, confidence: str | None, evidence: str
     ) -> Limit:
         """Put a verdict together with the shares."""
         app = max(self.app, 1 - self.busy) if limitation == "application" else self.app
@@ -160,13 +167,13 @@ class Span:
         return sum(bool(holds(s)) for s in self.inner) / max(len(self.inner), 1)
 
 
-Found = tuple[str, float, str] | None
+Found = tuple[str, str, str] | None
 
 
 def _silence(span: Span) -> Found:
     if span.sent > 0 or span.last["unacked"] > 0 or span.last["notsent_bytes"]:
         return None
-    return "application/idle", 1.0, f"nothing sent in {as_duration(span.seconds * 1e9)}"
+    return "application/idle", HIGH, f"nothing sent in {as_duration(span.seconds * 1e9)}"
 
 
 def _receiver_window(span: Span) -> Found:
@@ -178,20 +185,20 @@ def _receiver_window(span: Span) -> Found:
         f"RTT {as_duration(span.rtt_us * 1e3)}"
     )
     if not span.last["options"] & tcpinfo.OPTION_WSCALE and span.rwnd_bytes > 32767:
-        return "receiver_window/no_window_scaling", 0.9, f"no window scaling: {numbers}"
+        return "receiver_window/no_window_scaling", HIGH, f"no window scaling: {numbers}"
     unread = [s["peer_unread_bytes"] for s in span.inner if s.get("peer_unread_bytes") is not None]
     if unread:
         share = median(unread) / max(median(unread) + span.rwnd_bytes, 1)
         if share >= 0.25:
             text = f"{as_bytes(median(unread))} wait unread at the receiver; {numbers}"
-            return "receiver_window/slow_reader", 0.95, text
-        return "receiver_window/buffer", 0.95, f"the receiver reads all at once; {numbers}"
+            return "receiver_window/slow_reader", HIGH, text
+        return "receiver_window/buffer", HIGH, f"the receiver reads all at once; {numbers}"
     # A reader slower than the sender closes the window; a buffer that is too small keeps it.
     closed = sum((s["snd_wnd"] or 0) < 2 * s["snd_mss"] for s in span.inner) / len(span.inner)
     probing = any(s["probes"] for s in span.inner)
     if probing or closed >= 0.1:
-        return "receiver_window/slow_reader", 0.8, f"the window closes; {numbers}"
-    return "receiver_window/buffer", 0.7, numbers
+        return "receiver_window/slow_reader", MEDIUM, f"the window closes; {numbers}"
+    return "receiver_window/buffer", MEDIUM, numbers
 
 
 def _send_buffer(span: Span) -> Found:
@@ -202,19 +209,19 @@ def _send_buffer(span: Span) -> Found:
     if span.sndbuf >= HALF:
         share = as_share(span.sndbuf)
         text = f"the kernel waited for room in the send buffer {share} of the time"
-        return "sender_window/send_buffer", 0.95, text + numbers
+        return "sender_window/send_buffer", HIGH, text + numbers
     # A write larger than the buffer sleeps until two thirds are free: the kernel's clock, which
     # starts only when nothing is left unsent, misses that.
     if span.eager and span.starved > HALF and span.writing < HALF and not span.is_hollow:
         share = as_share(span.starved)
         text = f"the program waits to write, yet nothing is left to send in {share} of the samples"
-        return "sender_window/send_buffer", 0.8, text + numbers
+        return "sender_window/send_buffer", MEDIUM, text + numbers
     # Of another program it is not known whether it waits; a buffer full of what is in flight,
     # with nothing behind it, lets it not write.
     if min(span.buffered, span.starved) > HALF:
         share = as_share(span.buffered)
         text = f"what is in flight fills the send buffer in {share} of the samples"
-        return "sender_window/send_buffer", 0.7, text + numbers
+        return "sender_window/send_buffer", MEDIUM, text + numbers
     return None
 
 
@@ -225,7 +232,7 @@ def _paced(span: Span) -> Found:
     if span.rate_bps < PACED_RATIO * limit * 8:
         return None
     text = f"{as_rate(span.rate_bps)} of the {as_rate(limit * 8)} to which the socket is paced"
-    return "application/paced", 0.95, text
+    return "application/paced", HIGH, text
 
 
 def _host(span: Span) -> Found:
@@ -238,14 +245,14 @@ def _host(span: Span) -> Found:
             f"in flight ({as_bytes(span.flight_bytes)} of a buffer of "
             f"{as_bytes(span.last['sndbuf_bytes'])})"
         )
-        return "application", 0.6, text
+        return "application", LOW, text
     if span.writing < HALF:
         return None
     text = (
         f"this host cannot write faster: its writer ran {as_share(span.writing)} of the time, yet "
         f"nothing is left to send in {as_share(span.starved)} of the samples"
     )
-    return "application", 0.7, text
+    return "application", MEDIUM, text
 
 
 def _application(span: Span) -> Found:
@@ -253,11 +260,11 @@ def _application(span: Span) -> Found:
         return None
     if span.busy < 1 - IDLE_SHARE:
         text = f"nothing in flight {as_share(1 - span.busy)} of the time"
-        return "application/idle", 0.95, text
+        return "application/idle", HIGH, text
     if max(span.app, span.starved) > HALF:
         share = as_share(max(span.app, span.starved))
         text = f"nothing left to send in {share} of the samples, {as_rate(span.rate_bps)} written"
-        return "application/paced", 0.8, text
+        return "application/paced", MEDIUM, text
     return None
 
 
@@ -269,7 +276,7 @@ def _recovery(span: Span) -> Found:
     if span.retrans > 0 and span.acked > 0:
         return None
     text = f"repairing in {as_share(span.recovering)} of the samples, nothing new acknowledged"
-    return "transport/recovery", 0.7, text
+    return "transport/recovery", MEDIUM, text
 
 
 def _loss(span: Span) -> Found:
@@ -279,21 +286,21 @@ def _loss(span: Span) -> Found:
     trips = f"RTT {as_duration(span.rtt_us * 1e3)} over {as_duration(span.min_rtt_us * 1e3)}"
     share = as_share(span.retrans / packets)
     if span.delta("delivered_ce") > 0:
-        return f"{span.bottleneck}/queue", 0.6, f"marked and retransmitted {share}; {trips}"
+        return f"{span.bottleneck}/queue", LOW, f"marked and retransmitted {share}; {trips}"
     if span.has_queue:
         text = f"{share} of the packets sent again; a queue: {trips}"
-        return f"{span.bottleneck}/loss", 0.7, text
+        return f"{span.bottleneck}/loss", MEDIUM, text
     if span.rate_bps < LOSS_BINDS * span.loss_bound_bps(span.retrans / packets):
         return None
     text = f"{share} of the packets sent again without a queue: {trips}"
-    return "random_loss", 0.7, text
+    return "random_loss", MEDIUM, text
 
 
 def _queue(span: Span) -> Found:
     trips = f"RTT {as_duration(span.rtt_us * 1e3)} over {as_duration(span.min_rtt_us * 1e3)}"
     if span.has_queue and span.acked > 0:
         text = f"a queue stands: {trips}, {as_rate(span.rate_bps)} delivered"
-        return f"{span.bottleneck}/queue", 0.8, text
+        return f"{span.bottleneck}/queue", MEDIUM, text
     return None
 
 
@@ -303,7 +310,7 @@ def _rate_based(span: Span) -> Found:
     if _is_starting(span):
         return None
     text = f"BBR paces at its estimate of the bottleneck, {as_rate(span.rate_bps)} delivered"
-    return f"{span.bottleneck}/queue", 0.6, text
+    return f"{span.bottleneck}/queue", LOW, text
 
 
 def _is_starting(span: Span) -> bool:
@@ -316,7 +323,7 @@ def _window(span: Span) -> Found:
     cwnds = [s["snd_cwnd"] for s in span.samples]
     packets = f"cwnd {cwnds[0]} to {cwnds[-1]} segments"
     if _is_starting(span):
-        return "transport/slow_start", 0.8, f"{packets}, no loss yet"
+        return "transport/slow_start", MEDIUM, f"{packets}, no loss yet"
     if span.cwnd_full <= HALF:
         return None
     if len(set(cwnds)) == 1 and len(cwnds) > 2:
@@ -324,17 +331,17 @@ def _window(span: Span) -> Found:
             f"{packets}, full and without growth though nothing is lost and no queue stands, "
             f"RTT {as_duration(span.rtt_us * 1e3)}"
         )
-        return "sender_window/cwnd_clamp", 0.9, text
-    return "transport/congestion_avoidance", 0.6, f"{packets}, full, no loss, no queue"
+        return "sender_window/cwnd_clamp", HIGH, text
+    return "transport/congestion_avoidance", LOW, f"{packets}, full, no loss, no queue"
 
 
 def _rest(span: Span) -> Found:
     if span.acked <= 0:
         return None
     if _is_starting(span):
-        return "transport/slow_start", 0.5, "cwnd grows"
+        return "transport/slow_start", LOW, "cwnd grows"
     text = f"{as_rate(span.rate_bps)}: neither clocks nor windows nor loss show a limit"
-    return "mixed", 0.3, text
+    return "mixed", LOW, text
 
 
 # In this order: what the kernel's clocks prove comes first. A small send buffer makes the kernel
@@ -365,5 +372,5 @@ def overall(limits: Sequence[Limit]) -> tuple[Limit | None, dict[str, float]]:
         return None, {}
     word = max(times, key=lambda name: times[name])
     chosen = [limit for limit in limits if limit.word == word]
-    best = max(chosen, key=lambda limit: limit.confidence)
+    best = max(chosen, key=lambda limit: SURE.index(limit.confidence))
     return best, {name: seconds / total for name, seconds in times.most_common()}

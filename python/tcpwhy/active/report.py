@@ -44,7 +44,7 @@ def advice(outcome: Outcome, stream: Stream) -> Advice:
     ]
     if len(samples) < 2:
         text = "only the sender's kernel knows: run `tcpwhy measure --server` at the other end"
-        return Advice("-", None, None, 0.0, text)
+        return Advice("-", None, None, None, text)
     window_max = window_max_of(outcome.peer) if stream.sends else None
     limits = [row.limit for row in rows(outcome, stream) if row.limit]
     bitrate_bps = outcome.parameters.bitrate_bps

@@ -145,12 +145,13 @@ def answer(advice: Advice, style: Style, width: int) -> Iterator[str]:
 
     held = [f"{word} {as_share(share)}" for word, share in advice.shares.items()]
     text = style.bold(held[0].removesuffix(" 100 %")) if held else f"{advice.word}, no data"
-    yield f"{style.bold('limit')}     {', '.join([text, *held[1:]])}"
+    sure = f" ({advice.confidence} confidence)" if advice.confidence else ""
+    yield f"{style.bold('limit')}     {', '.join([text, *held[1:]])}{sure}"
     yield from part("evidence", advice.evidence)
     if advice.remedy:
         yield from part("remedy", advice.remedy)
     if advice.headroom_bps is not None:
-        gain = f"up to {as_rate(advice.headroom_bps)}, then {advice.next_limitation} binds"
+        gain = f"up to {as_rate(advice.headroom_bps)}, next limit: {advice.next_limitation}"
         yield from part("gain", gain)
     elif advice.gain_unknown:
         reason = vocabulary.meaning("gain_unknown", advice.gain_unknown)

@@ -2,8 +2,8 @@
 
 A sender whose window is smaller than the path sends that window and waits: its segments and their
 acknowledgements come in trains, spaced by the slowest link (Jacobson 1988, section 1, "self
-clocking"). The kernel's count of acknowledged bytes, looked at every millisecond, grows at that
-link's rate within a train, and not at all between two of them.
+clocking"). The kernel's count of acknowledged bytes is looked at every millisecond. It grows at
+that link's rate within a train, and not at all between two of them.
 
 Slow start is when to look: every acknowledgement frees twice what it acknowledges, so that a link
 never has to wait within a train. Later the trains of a full window fray, and are slower than the

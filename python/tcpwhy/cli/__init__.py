@@ -4,6 +4,7 @@ Modules are imported when they are asked for, and import what is heavy when they
 """
 
 import difflib
+import errno
 import importlib
 import os
 import pkgutil
@@ -104,9 +105,9 @@ def _columns() -> int:
 def tcpwhy() -> None:
     """Find out what limits every TCP connection, how sure that is, and how to fix it.
 
-    Standard output is data, standard error is progress and log. Exit codes: 0 ok, 1 output that
-    cannot be written, 2 usage, 3 input unreadable or damaged (rows found so far are written),
-    4 missing privilege, 130 interrupted (everything finished so far is written).
+    Standard output is data, standard error is progress and log. Exit codes: 0 ok; 1 output that
+    cannot be written; 2 usage; 3 input unreadable or damaged (rows found so far are written);
+    4 missing privilege; 130 interrupted (everything finished so far is written).
     """
 
 
@@ -115,6 +116,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     from tcpwhy.cli._stopping import interrupt
 
     came = interrupt()
+    if sys.stdout is None:
+        _refuse_output()
     try:
         code = tcpwhy.main(arguments, prog_name="tcpwhy", standalone_mode=False) or 0
         sys.stdout.flush()
@@ -132,7 +135,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         _give_up_output()
         code = 0
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
+        named = error.filename or _STANDARD_OUTPUT.get(error.errno or 0)
+        where = f"{named}: " if named else ""
         code = _complain(f"{where}{error.strerror or error}", 1)
         _give_up_output()
     except RuntimeError:
@@ -143,10 +147,18 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     sys.exit(code)
 
 
+_STANDARD_OUTPUT = dict.fromkeys((errno.EBADF, errno.ENOSPC), "standard output")
+"""What an error of writing without a file's name was about."""
+
+
+def _refuse_output() -> None:
+    """Have writing to a standard output that was closed before the start (>&-) fail."""
+    sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+
+
 def _give_up_output() -> None:
     """Keep Python from complaining when it flushes standard output at its exit."""
-    if sys.stdout is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(message: str, code: int) -> int:

@@ -22,7 +22,8 @@ class Described(click.Command):
         groups: dict[str, list[tuple[str, str]]] = {"Options": []}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
-            if record is not None:
+            # An argument stands in the line of usage, and the text says what it is.
+            if record is not None and record[1]:
                 title = parameter.group if isinstance(parameter, Grouped) else None
                 groups.setdefault(title or "Options", []).append(record)
         # What every command has comes last.
@@ -49,6 +50,14 @@ class DescribedGroup(Described, click.Group):
         """List the options, then the commands."""
         Described.format_options(self, ctx, formatter)
         self.format_commands(ctx, formatter)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands, each with its whole line."""
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, one.get_short_help_str(limit=200)) for name, one in found if one]
+            )
 
 
 def man_pages(group: click.Group, version: str) -> Iterator[tuple[str, str]]:
@@ -80,7 +89,7 @@ def _page(command: click.Command, context: click.Context, version: str) -> str:
     lines.append(".SH OPTIONS")
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
-        if record is not None:
+        if record is not None and record[1]:
             lines += [".TP", f".B {_roff(record[0])}", _roff(" ".join(record[1].split()))]
     examples = getattr(command, "examples", ())
     if examples:

@@ -56,7 +56,7 @@ def internet(
     """Repeat the case study of "Scalable TCP Throughput Limitation Monitoring".
 
     Each CAPTURE is a trace; they may also be patterns, @LIST and URLs. Tables: the traces, packets
-    per flow, flows that can be analysed, ports, application-limited time, root causes by the
+    per flow, flows that can be analysed, ports and application-limited time; root causes by the
     paper's tree, by its prototype's formulas and by this tool. Figures: distributions of capacity,
     throughput and scores by class of port.
 

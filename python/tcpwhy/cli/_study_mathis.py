@@ -43,16 +43,32 @@ PLACES, CONTROLLERS = ("kernel", "simulator"), ("reno", "reno_per_ack", "cubic",
     multiple=True,
     help="Probability of loss; may be repeated.  [default: ten from 0.001 to 0.1]",
 )
-@click.option("--seconds", type=click.FloatRange(min=1), help="Of each transfer.  [default: 30]")
-@click.option("--repeats", type=click.IntRange(min=1), help="Of each setting.  [default: 5]")
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
+@click.option(
+    "--seconds", type=click.FloatRange(min=1), help="Length of a transfer.  [default: 30]"
+)
+@click.option(
+    "--repeats", type=click.IntRange(min=1), help="Transfers of each setting.  [default: 5]"
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    help="Seed of the losses.",
+)
 @click.option("--quick", is_flag=True, help="Two losses, 8 s, 3 repeats: less than a minute.")
 @click.option(
     "--resume",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write every transfer here as it is made, and do not make again what is there.",
 )
-@click.option("--format", type=click.Choice(["table", "jsonl"]), default="table", show_default=True)
+@click.option(
+    "--format",
+    type=click.Choice(["table", "jsonl"]),
+    default="table",
+    show_default=True,
+    help="Format of standard output.",
+)
 @click.option(
     "-o",
     "--output",

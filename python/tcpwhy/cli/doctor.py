@@ -33,7 +33,13 @@ EXAMPLES = (
 
 @click.command("doctor", cls=Described)
 @click.argument("interfaces", nargs=-1, metavar="[IFACE]...")
-@click.option("--format", type=click.Choice(["table", "jsonl"]), default="table", show_default=True)
+@click.option(
+    "--format",
+    type=click.Choice(["table", "jsonl"]),
+    default="table",
+    show_default=True,
+    help="Format of standard output.",
+)
 def command(interfaces: tuple[str, ...], format: str) -> None:
     """Say what this machine can do, and what to do about what it cannot.
 

@@ -73,12 +73,12 @@ def command(
     """Explain the verdict for one connection, or the class of one packet.
 
     For a connection, the one that moved most bytes unless chosen: what was transferred and how
-    fast, what limited it and how sure that is, when, the numbers behind it, what speaks against it,
-    what to do and what that would gain.
+    fast; what limited it, when, and how sure that is; the numbers behind it and what speaks against
+    it; what to do and what that would gain.
 
     With --frame, for one packet: why it was counted as new data, a kind of retransmission, late,
-    a probe, a copy or an acknowledgement, with the frames that prove it, and what Wireshark calls
-    it. Sequence numbers are relative, as Wireshark shows them.
+    a probe, a copy or an acknowledgement; the frames that prove it; what Wireshark calls it.
+    Sequence numbers are relative, as Wireshark shows them.
     """
     format = format or FORMATS.get(Path(target).suffix, "text")
     is_terminal = target == "-"

@@ -31,7 +31,7 @@ EXAMPLES = (
 @click.option(
     "--filter",
     metavar="BPF",
-    help="Of a link: only these packets, in the syntax of tcpdump.  [default: tcp]",
+    help="With --live: capture filter in the syntax of tcpdump.  [default: tcp]",
 )
 @click.option(
     "--flow",
@@ -56,17 +56,21 @@ EXAMPLES = (
 @click.option(
     "--tap",
     metavar="NAME",
-    help="Of a scenario: draw what passes this tap.  [default: the one at the sender]",
+    help="Tap of a scenario: what passes it is drawn.  [default: the one at the sender]",
 )
-@click.option("--start", type=DURATION, help="Of a picture: begin so long after the flow's start.")
-@click.option("--end", type=DURATION, help="Of a picture: end so long after the flow's start.")
+@click.option("--start", type=DURATION, help="Begin of a picture, from the flow's start.")
+@click.option("--end", type=DURATION, help="End of a picture, from the flow's start.")
 @click.option(
     "--theme",
     type=click.Choice(["light", "dark", "auto"]),
-    help="Of a picture; auto is for SVG and follows the reader's system.  [default: light]",
+    help="Colours of a picture; auto is for SVG and follows the reader's system.  [default: light]",
 )
-@click.option("--width", type=click.IntRange(300, 4000), help="Of a picture.  [default: 1000]")
-@click.option("--height", type=click.IntRange(200, 4000), help="Of a picture.  [default: 620]")
+@click.option(
+    "--width", type=click.IntRange(300, 4000), help="Width of a picture.  [default: 1000]"
+)
+@click.option(
+    "--height", type=click.IntRange(200, 4000), help="Height of a picture.  [default: 620]"
+)
 @click.option(
     "-o",
     "--output",
@@ -89,8 +93,8 @@ def command(
     """Draw a flow: what was sent and acknowledged when, and what limited it.
 
     The time-sequence graph shows data segments, acknowledgements, the receiver's window and every
-    retransmission, with flight size and windows, round-trip times and rates below, and the verdicts
-    as a ribbon above. HTML is one page to zoom in, from the whole flow to microseconds; SVG, PNG
+    retransmission. Below are flight size and windows, round-trip times and rates; above are the
+    verdicts as a ribbon. HTML is one page to zoom in, from the whole flow to microseconds; SVG, PNG
     and PDF are pictures of it; XPL is for xplot.
 
     A link is watched and then drawn: sudo tcpwhy graph eth0 --live 10s -o g.html. A capture from a

@@ -41,7 +41,13 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("--format", type=click.Choice(["table", "jsonl"]), default="table", show_default=True)
+@click.option(
+    "--format",
+    type=click.Choice(["table", "jsonl"]),
+    default="table",
+    show_default=True,
+    help="Format of standard output.",
+)
 def list_(format: str) -> None:
     """Name the scenarios, and say which of them the kernel can run."""
     from tcpwhy.lab import scenario
@@ -138,7 +144,13 @@ def _worlds(seeds: Sequence[int], folder: Path) -> tuple[str, ...]:
     show_default=True,
     help="Least share of right answers at each capture point.",
 )
-@click.option("--format", type=click.Choice(["table", "jsonl"]), default="table", show_default=True)
+@click.option(
+    "--format",
+    type=click.Choice(["table", "jsonl"]),
+    default="table",
+    show_default=True,
+    help="Format of standard output.",
+)
 def check_(
     names: tuple[str, ...],
     output: Path,
@@ -185,9 +197,10 @@ def check_(
 
 def _chosen(names: Sequence[str]) -> Iterator["Scenario"]:
     from tcpwhy.lab import scenario
+    from tcpwhy.simulation import find
 
     if list(names) != ["all"]:
-        yield from (scenario.load(scenario.find(name)) for name in names)
+        yield from (scenario.load(find(name)) for name in names)
         return
     for path in scenario.every():
         one = scenario.load(path)

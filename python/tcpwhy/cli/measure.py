@@ -68,10 +68,10 @@ EXAMPLES = (
     type=DURATION,
     default="1s",
     show_default=True,
-    help="Of one line, 200 ms at least.",
+    help="Time between two lines, 200 ms at least.",
 )
-@click.option("-b", "--bitrate", type=RATE, help="Write so many bit/s in each stream.")
-@click.option("--pace", type=RATE, help="Have the kernel pace to so many bit/s.")
+@click.option("-b", "--bitrate", type=RATE, help="Rate at which each stream is written, in bit/s.")
+@click.option("--pace", type=RATE, help="Rate to which the kernel paces, in bit/s.")
 @click.option("-C", "--cc", "controller", metavar="NAME", help="Congestion controller.")
 @click.option(
     "-w", "--window", type=BYTES, help="Both buffers in bytes, as iperf3 has it; fixes them."
@@ -79,7 +79,7 @@ EXAMPLES = (
 @click.option("--sndbuf", type=BYTES, help="Send buffer in bytes; fixes it.")
 @click.option("--rcvbuf", type=BYTES, help="Receive buffer in bytes; fixes it.")
 @click.option("--window-clamp", type=BYTES, help="Largest window of the receiver in bytes.")
-@click.option("--read", "read_bps", type=RATE, help="Have the receiver read so many bit/s.")
+@click.option("--read", "read_bps", type=RATE, help="Rate at which the receiver reads, in bit/s.")
 @click.option("-M", "--mss", type=click.IntRange(88, 65535), help="Largest segment in bytes.")
 @click.option("-l", "--length", type=BYTES, help="Bytes of one write.  [default: 128Ki]")
 @click.option("-R", "--reverse", is_flag=True, help="The server sends.")

@@ -59,7 +59,7 @@ EXAMPLES = (
 @options("monitor", fanout={"default": None, "help": FANOUT})
 @click.option("--duration", type=DURATION, help="End after this time.  [default: until stopped]")
 @click.option(
-    "--keep", type=DURATION, help="Remove what a store has of days before that.  [default: all]"
+    "--keep", type=DURATION, help="Delete whole days of a store older than this.  [default: all]"
 )
 @click.option(
     "--keep-size",

@@ -44,9 +44,10 @@ EXAMPLES = (
 def command(source: str, target: str, study: bool, flows: int, graphs: int | None) -> int:
     """Write a report: what was seen, what limited it, what to change.
 
-    The page is one file that loads nothing from anywhere: what could not be judged and why, where
-    the time and the bytes went by limitation, the connections that would gain most, distributions,
-    hosts, the quality of the data, and the argument for each of the connections that matter most.
+    The page is one file that loads nothing from anywhere. It says what could not be judged and why,
+    where the time and the bytes went by limitation, and which connections would gain most. It shows
+    distributions, hosts, the quality of the data, and the argument for the connections that matter
+    most.
     """
     from tcpwhy.report import write
     from tcpwhy.report.contents import gather

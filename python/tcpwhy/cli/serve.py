@@ -25,7 +25,7 @@ STOP_S = 15.0
 
 SECTION = "Live links"
 EXAMPLES = (
-    "# the dashboard of a store, on http://127.0.0.1:8321",
+    "# the dashboard of a store, on http://127.0.0.1:8080",
     "tcpwhy serve store/",
 )
 
@@ -34,12 +34,18 @@ EXAMPLES = (
 @click.argument("store", required=False, metavar="[STORE]", type=INPUT)
 @click.option("--live", metavar="IFACE", help="Watch this link meanwhile; its rows go to STORE.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8080,
+    show_default=True,
+    help="Port to listen on; 0 is any that is free.",
+)
 @click.option(
     "--token-file",
     type=click.Path(dir_okay=False, exists=True, path_type=Path),
-    help="File with the token that readers need. On an address that others reach one is made and"
-    " told unless given.",
+    help="File with the token that readers need. Without it, one is made and printed where other"
+    " hosts can reach the address.",
 )
 @click.option(
     "--certificate",
@@ -58,8 +64,9 @@ def command(
 ) -> int:
     """Show a store in a browser: what limited what, flow by flow, as it comes.
 
-    It listens on this host alone unless told otherwise, reads the store and never writes it, and
-    its pages ask nobody else for anything. While `tcpwhy monitor` writes the store, pages follow.
+    It listens on this host alone unless --host says otherwise. It reads the store and never
+    writes it. Its pages load nothing from elsewhere. While `tcpwhy monitor` writes the store,
+    pages follow.
     """
     require("starlette", extra="web")
     uvicorn = require("uvicorn", extra="web")

@@ -19,7 +19,7 @@ from tcpwhy.cli._help import Described
 from tcpwhy.cli._options import FORMAT, options
 from tcpwhy.cli._progress import bar
 from tcpwhy.cli._stopping import stopping
-from tcpwhy.simulation import TABLES, Simulation, scenarios, simulate
+from tcpwhy.simulation import TABLES, Simulation, bundled, find, scenarios, simulate
 from tcpwhy.sinks import Sink, open_sink, pour
 from tcpwhy.terminal import grid, room
 
@@ -35,7 +35,10 @@ EXAMPLES = (
 @click.command("simulate", cls=Described)
 @click.argument("paths", nargs=-1, metavar="SCENARIO...", type=click.Path(path_type=Path))
 @click.option(
-    "--list", "is_list", is_flag=True, help="Name the scenarios of ./scenarios or of folders."
+    "--list",
+    "is_list",
+    is_flag=True,
+    help="Name the scenarios of folders, or those that come with the sources.",
 )
 @click.option(
     "--world",
@@ -85,13 +88,15 @@ def command(
 ) -> int:
     """Simulate scenarios: captures, the truth about every sender, drops and queues.
 
-    SCENARIO is a TOML file: hosts, links, flows, taps. The same seed gives the same bytes on any
-    machine. The truth says what limited each sender at every instant, by the sender's own state.
+    SCENARIO is a TOML file with hosts, links, flows and taps, or the name of one in --list. The
+    same seed gives the same bytes on any machine. The truth says what limited each sender at every
+    instant, by the sender's own state.
     """
     if is_list:
         return _list(paths)
     if write is not None:
         return _write(world, write)
+    paths = tuple(find(str(path)) for path in paths)
     with ExitStack() as stack:
         if world is not None:
             folder = stack.enter_context(TemporaryDirectory())
@@ -152,8 +157,9 @@ def _simulate(
 
 
 def _list(folders: Sequence[Path]) -> int:
-    found = (row for folder in folders or [Path("scenarios")] for row in scenarios(folder))
-    rows = [(str(path), title) for path, title in found]
+    found = (row for folder in folders or [bundled()] for row in scenarios(folder))
+    # Those that come with tcpwhy are found by their names alone.
+    rows = [(str(path) if folders else path.stem, title) for path, title in found]
     for line in grid(("scenario", "what it shows"), rows, room(sys.stdout)):
         click.echo(line)
     return 0

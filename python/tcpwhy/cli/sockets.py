@@ -67,7 +67,13 @@ EXAMPLES = (
 @click.option("-w", "--watch", is_flag=True, help="Go on until Ctrl-C.")
 @click.option("-a", "--all", "all_", is_flag=True, help="Sockets on which nothing moves as well.")
 @click.option("--evidence", is_flag=True, help="The numbers behind each limit, on a second line.")
-@click.option("--format", type=click.Choice(["table", "jsonl"]), default="table", show_default=True)
+@click.option(
+    "--format",
+    type=click.Choice(["table", "jsonl"]),
+    default="table",
+    show_default=True,
+    help="Format of standard output.",
+)
 def command(
     pid: int | None,
     states: tuple[str, ...],

@@ -104,7 +104,8 @@ def adaptivity_(
     """Repeat "The Effect of TCP's Adaptivity on the Throughput".
 
     TCP shares a link with UDP whose rate follows a sine. Figures 2, 3 and 11 to 15 show TCP's
-    throughput over the frequency, 4 to 10 what happens at a low, a critical and a high one.
+    throughput over the frequency. Figures 4 to 10 show what happens at a low, a critical and a high
+    one.
     """
     from tcpwhy.study.figures import FIGURES
 

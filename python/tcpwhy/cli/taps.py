@@ -68,8 +68,8 @@ def command(
     Parquet, a file of DuckDB, or topics of Kafka: kafka://BROKER/NAME.
 
     With --merge, captures are two directions of it, of asymmetric paths or the two ports of a
-    splitter: the verdicts are those of both together, as analyze gives them. Rows are merged: of
-    each half those of the point nearer to its sender, at the times of the first clock.
+    splitter: the verdicts are those of both together, as analyze gives them. Rows are merged: each
+    direction has those of the point nearer to its sender, at the times of the first clock.
     """
     if is_merge:
         return _merge(first, second, flow, outputs or ("-",), format)
@@ -125,7 +125,9 @@ def _merge_rows(
         for pair in pairs(first, second, flow=flow):
             click.echo("\n".join(_lines(pair)), err=True)
     except InputError:
-        click.echo("each point has one direction of what they share: no place is told", err=True)
+        click.echo(
+            "each point has one direction of what they share: no place can be named", err=True
+        )
     return 0
 
 

@@ -79,7 +79,7 @@ class Connection(NamedTuple):
             "lasted": self.lasted,
             "filter": filters.of_flow(first),
             "others": [other._asdict() for other in facts.others],
-            "halves": [_record(side) for side in self.sides],
+            "directions": [_record(side) for side in self.sides],
         }
 
 
@@ -136,7 +136,7 @@ def _moved(half: Half) -> str:
     who = f"{as_bytes(half.unique_bytes)} went from {half.src}{known}"
     span = half.data_span_ns
     if span is None or half.goodput_bps is None:
-        return f"{who} to {half.dst}, all at once."
+        return f"{who} to {half.dst} at once."
     again = half.throughput_bps or half.goodput_bps
     # Three digits are shown; what does not change them is not said.
     more = f" ({as_rate(again)} with what was sent again)"
@@ -166,12 +166,11 @@ def _gain(half: Half) -> str | None:
         return None
     if half.headroom_bps is None:
         reason = (
-            vocabulary.meaning("gain_unknown", half.gain_unknown)
-            or "nothing tells what would limit next"
+            vocabulary.meaning("gain_unknown", half.gain_unknown) or "the next limit is unknown"
         )
         return f"Cannot be predicted: {reason}."
     if half.exceeds_capacity and half.next_limitation == "unshared_bottleneck":
-        return "Cannot be predicted: it would be the capacity, of which the estimate is too low."
+        return "Cannot be predicted: the capacity would be the limit, and its estimate is too low."
     now = half.goodput_bps
     rate = as_rate(half.headroom_bps)
     # What comes next may be more of the same.
@@ -180,14 +179,18 @@ def _gain(half: Half) -> str | None:
     if not now:
         return f"{rate} is predicted without this limit; then {then} would be the next one."
     times = half.headroom_bps / now
+    link = "or the link, whose speed this capture does not show"
     if half.limitation == "application":
-        return f"The path and the hosts would take {rate}; then {then} would be the limit."
+        if half.capacity_bps is None:
+            return (
+                f"Path and hosts would take up to {rate}; then {then} would be the limit, {link}."
+            )
+        return f"Path and hosts would take {rate}; then {then} would be the limit."
     if times < LEAST_GAIN:
         return f"Hardly any: without this limit {then} would allow {rate}."
     factor = f"{times:,.0f}" if times >= 9.95 else f"{times:.1f}"
     if half.capacity_bps is None:
         predicted = f"Up to {rate} without this limit, {factor} times as much"
-        link = "or the link, which nothing here shows"
         return f"{predicted}; then {then} would be the limit, {link}."
     predicted = f"{rate} is predicted without this limit, {factor} times as much"
     return f"{predicted}; then {then} would be the limit."

@@ -71,7 +71,7 @@ def _pace(half: Half) -> Iterator[str]:
     """What else may space packets where the sender is seen to leave room unused."""
     if half.cause == "application/paced" and half.confidence != "high":
         yield (
-            "A shaper of the sending host (tbf, htb) would look the same: a capture sees packets"
+            "A shaper of the sending host (tbf, htb) would look the same: packets are captured"
             " behind it."
         )
 
@@ -84,8 +84,8 @@ def _capture(half: Half) -> Iterator[str]:
     if half.missed_bytes:
         share = as_share(half.missed_bytes / max(1, half.unique_bytes + half.missed_bytes))
         yield (
-            f"The capture has gaps: {as_bytes(half.missed_bytes)} ({share}) were acknowledged that"
-            " it never shows."
+            f"The capture has gaps: it lacks {as_bytes(half.missed_bytes)} ({share}) that were"
+            " acknowledged."
         )
     if half.position is None:
         yield (
@@ -115,7 +115,7 @@ def _window(half: Half) -> Iterator[str]:
     again, needless = half.retransmitted_bytes, half.spurious_bytes
     if again and needless >= NOTABLE * again:
         share = as_share(needless / again)
-        yield f"{share} of what was sent again had not been lost: the path reorders or delays."
+        yield f"{share} of the retransmitted bytes had not been lost: the path reorders or delays."
 
 
 def _capacity(half: Half) -> Iterator[str]:

@@ -10,8 +10,9 @@ from tcpwhy.explain.timeline import Run
 def of_flow(half: Half) -> str:
     """Give the filter for all packets of the flow."""
     ip = "ipv6" if ":" in half.src else "ip"
-    hosts = f"{ip}.addr == {half.src} && {ip}.addr == {half.dst}"
-    return f"{hosts} && tcp.port == {half.src_port} && tcp.port == {half.dst_port}"
+    hosts = (f"{ip}.addr == {address}" for address in dict.fromkeys((half.src, half.dst)))
+    ports = (f"tcp.port == {port}" for port in dict.fromkeys((half.src_port, half.dst_port)))
+    return " && ".join((*hosts, *ports))
 
 
 def telling(half: Half) -> str | None:

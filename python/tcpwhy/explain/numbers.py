@@ -36,19 +36,19 @@ def _rtt(half: Half) -> str:
         rest = "" if half.handshake_rtt_ns is None else f", {as_duration(half.handshake_rtt_ns)}"
         handshake = f"{rest} in the handshake" if rest else ""
         return f"{as_duration(half.rtt_mean_ns)}, from a single sample{handshake}."
-    least = "Below a tick of the capture's clock"
+    least = "below a tick of the capture's clock"
     if half.rtt_min_ns is not None:
         least = as_duration(half.rtt_min_ns)
     of_data = half.handshake_rtt_ns is None or half.handshake_rtt_ns != half.rtt_min_ns
     parts = [
-        f"{least} at the least{'' if of_data else ', in the handshake'}",
-        f"{as_duration(half.rtt_mean_ns)} on average",
-        f"{as_duration(half.rtt_max_ns)} at most",
+        f"minimum {least}{'' if of_data else ' (handshake)'}",
+        f"mean {as_duration(half.rtt_mean_ns)}",
+        f"maximum {as_duration(half.rtt_max_ns)}",
     ]
-    text = f"{listed(parts)}, from {counted(half.rtt_samples, 'sample')}"
+    text = f"{sentence(listed(parts)).rstrip('.')}, from {counted(half.rtt_samples, 'sample')}"
     if half.handshake_rtt_ns is not None and of_data:
         text += f"; {as_duration(half.handshake_rtt_ns)} in the handshake"
-    return f"{text}.{' A queue stood on the path.' if half.bufferbloat else ''}"
+    return f"{text}.{' A standing queue is on the path.' if half.bufferbloat else ''}"
 
 
 def _loss(half: Half) -> list[str]:
@@ -63,16 +63,16 @@ def _loss(half: Half) -> list[str]:
         }
         seen = [counted(number, noun) for noun, number in kinds.items() if number]
         others = seen and sum(kinds.values()) < half.loss_events
-        unknown = "; nothing tells what made the others" if others else ""
+        unknown = "; the others are of unknown kind" if others else ""
         kind = f": {listed(seen)}{unknown}" if seen else ""
         episodes = counted(half.loss_events, "loss episode")
         again = as_bytes(half.retransmitted_bytes)
         told.append(f"{again} sent again, {share} of the payload, in {episodes}{kind}.")
         needless = half.spurious_bytes
         told.append(
-            f"{as_bytes(needless)} of it proved unneeded."
+            f"{as_bytes(needless)} of it proved spurious."
             if needless
-            else "None of it proved unneeded."
+            else "None of it proved spurious."
         )
     else:
         told.append("Nothing was sent again.")
@@ -82,7 +82,7 @@ def _loss(half: Half) -> list[str]:
         told.append(f"The sender got {counted(half.duplicate_acks, 'duplicate ACK')}.")
     if half.duplicate_frames:
         copies = counted(half.duplicate_frames, "frame")
-        told.append(f"{copies} more, copies that the capture made, do not count.")
+        told.append(f"{copies} more are copies that the capture made, and do not count.")
     return told
 
 
@@ -98,7 +98,7 @@ def _window(half: Half) -> list[str]:
         told.append(f"At most {size(half.rwnd_max)} advertised{scale}{source}.")
         if half.rtt_min_ns:
             rate = as_rate(half.rwnd_max * 8e9 / half.rtt_min_ns)
-            told.append(f"One such window in each of the shortest round trips is {rate}.")
+            told.append(f"One full window per minimum RTT allows {rate}.")
     if half.zero_window_events:
         probes = half.zero_window_probes
         probed = f", and was probed {_times(probes)}" if probes else ""
@@ -130,11 +130,11 @@ def _capacity(half: Half) -> str:
 def _observer(half: Half) -> str:
     offload = " It saw super-packets of segmentation offload." if half.offload_seen else ""
     if half.position is None:
-        return f"Unknown where the capture was made.{offload}"
+        return f"Where the capture was made is unknown.{offload}"
     if half.position < BESIDE:
-        return f"The capture was made at {half.src}, which sends.{offload}"
+        return f"The capture was made at the sender, {half.src}.{offload}"
     if half.position > 1 - BESIDE:
-        return f"The capture was made at {half.dst}, which receives.{offload}"
+        return f"The capture was made at the receiver, {half.dst}.{offload}"
     share = as_share(half.position)
     return sentence(f"the capture was made {share} of the way from sender to receiver") + offload
 

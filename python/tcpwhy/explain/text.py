@@ -27,7 +27,7 @@ def told(connection: Connection, limit: int, style: Style) -> Iterator[str]:
     facts, sides = connection.facts, connection.sides
     if not sides:
         half = facts.halves[0]
-        yield style.bold("No data moved.")
+        yield style.bold("No payload was sent.")
         yield from _who(connection, limit, style)
         yield ""
         yield from _part("Wireshark", _glued(filters.of_flow(half)), limit)
@@ -76,7 +76,7 @@ def _argument(side: Side, limit: int, style: Style) -> Iterator[str]:
     for name, text in side.numbers.items():
         yield from _part(name, text, limit)
     yield ""
-    against = side.against or ["Nothing that the tables show."]
+    against = side.against or ["No counter-evidence."]
     for number, text in enumerate(against):
         yield from _part("" if number else "Against", text, limit)
     yield from _part("The paper", " ".join(side.tree), limit)
@@ -94,10 +94,12 @@ def _part(head: str, text: str, limit: int) -> Iterator[str]:
 def _timeline(side: Side, limit: int, style: Style) -> Iterator[str]:
     found = side.runs
     if not found:
-        yield from _part("Timeline", "There are no intervals of it in the store.", limit)
+        yield from _part("Timeline", "The store has no intervals of this direction.", limit)
         return
     if all(run.limitation is None for run in found):
-        yield from _part("Timeline", "All of it left at once: there is no time to divide.", limit)
+        yield from _part(
+            "Timeline", "Everything was sent at once: there is no time to divide.", limit
+        )
         return
     start = side.half.start_ns
     begin, end = _at(found[0].start_ns - start), _at(found[-1].end_ns - start)
@@ -180,12 +182,12 @@ def _show(side: Side, limit: int) -> Iterator[str]:
     yield from _part("Wireshark", _glued(whole), limit)
     if "telling" in side.filters:
         added = side.filters["telling"].removeprefix(f"{whole} ")
-        yield from _part("", f"add for those that tell: {_glued(added)}", limit)
+        yield from _part("", f"for the telling packets only, append: {_glued(added)}", limit)
     if (during := filters.during(side.half, side.runs)) is not None:
         run, span = during
         times = [_at(ns - side.half.start_ns) for ns in (run.start_ns, run.end_ns)]
         added = _glued(span.removeprefix(f"{whole} "))
-        yield from _part("", f"add for {' to '.join(times)}, its longest run: {added}", limit)
+        yield from _part("", f"for the longest run, {' to '.join(times)}, append: {added}", limit)
 
 
 def _glued(text: str) -> str:

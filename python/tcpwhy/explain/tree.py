@@ -64,7 +64,10 @@ def _test(answer: str, scores: Half | Period) -> tuple[str, str]:
     if answer == "unshared_bottleneck" and scores.dispersion_score is not None:
         enough = _percent(1 - limits["dispersion"])
         fills = _percent(1 - scores.dispersion_score)
-        return "dispersion", f"throughput was {fills} of the estimated capacity (limit {enough})"
+        return (
+            "dispersion",
+            f"throughput was {fills} of its estimate of the capacity (limit {enough})",
+        )
     if answer == "shared_bottleneck" and again > limits["retransmission"]:
         limit = _percent(limits["retransmission"])
         return "loss", f"{_percent(again)} of the bytes were sent again (limit {limit})"

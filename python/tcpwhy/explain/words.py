@@ -40,16 +40,16 @@ SHARES = {
 
 
 def headline(half: Half) -> str:
-    """Say what limited a half, in one sentence."""
+    """Say what limited a direction, in one sentence."""
     sure = f" ({half.confidence} confidence)" if half.confidence else ""
     if half.limitation is None:
         reason = f": {half.null_reason}" if half.null_reason else ""
-        return f"Nothing can be said about what limited it{reason}."
+        return f"What limited it is unknown{reason}."
     cause = vocabulary.cause(half.cause)
-    culprit = cause.culprit if cause else _capital(vocabulary.plain(half.limitation))
+    culprit = cause.culprit if cause else vocabulary.plain(half.limitation)
     if half.limitation == "mixed":
-        culprit = "Several limits, none of them ahead,"
-    return f"{culprit.format(src=half.src, dst=half.dst)} kept it from going faster{sure}."
+        culprit = "several causes, none of them ahead"
+    return f"Limited by {culprit.format(src=half.src, dst=half.dst)}{sure}."
 
 
 def limit(limitation: str | None, cause: str | None) -> str:

@@ -135,8 +135,8 @@ def _mark(columns: Columns) -> Packed:
 def column(values: Any, how: str) -> Packed:
     """Pack whole numbers: as they are (`plain`) or as differences (`delta`).
 
-    What all of them are a multiple of is divided out, the sign moved to the lowest bit, and the
-    bytes of all numbers laid together by their weight: gzip finds little else to do.
+    What all of them are a multiple of is divided out, and the sign moved to the lowest bit. The
+    bytes of all numbers are laid together by their weight: gzip finds little else to do.
     """
     import numpy
 

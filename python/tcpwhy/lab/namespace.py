@@ -1,8 +1,8 @@
 """A network namespace: a process of its own, driven by calls over a socket.
 
 Nothing of it has a name outside: namespace, interface, addresses and settings belong to the
-process and go when it goes. It goes when it is told to, when the other end of the socket closes,
-and when the kernel sees its parent die, however that came about.
+process and go when it goes. It goes on request, when the other end of the socket closes, and when
+the kernel sees its parent die, however that came about.
 """
 
 import contextlib

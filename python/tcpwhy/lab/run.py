@@ -29,7 +29,7 @@ LATE = {"p99_ns": (2.0, 0.1), "p999_ns": (10.0, 0.5)}
 hundred, and one in a thousand. On an idle machine an emulator with real-time scheduling stays below
 0.1 ms, and delayed acknowledgements vary round trips by far more than 2 ms. What is rarer is the
 pauses of a shared machine as a whole. What is delayed by less than half a round trip still comes in
-order and long before a timeout (200 ms at least), and the self-check looks at what came of it."""
+order and long before a timeout (200 ms at least). The self-check looks at what came of it."""
 CAPTURE_BYTES = 128
 CAPTURE_DELAY_S = 1.2
 """libpcap hands over a block of frames after 1 s at the latest; what is in it then, is lost."""

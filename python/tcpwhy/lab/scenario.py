@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tcpwhy import _core
-from tcpwhy._core import UsageError
 from tcpwhy.lab import settings
+from tcpwhy.simulation import bundled
 
 Settings = Mapping[str, Any]
 
@@ -83,8 +83,9 @@ class Scenario:
     def obstacles(self) -> Iterator[str]:
         """Say why the kernel cannot run it; nothing when it can."""
         for flow in self.flows:
-            for tcp in flow.tcp:
-                yield from (f"no {name} in Linux" for name in settings.without_counterpart(tcp))
+            # Both ends often have the same settings.
+            names = (name for tcp in flow.tcp for name in settings.without_counterpart(tcp))
+            yield from (f"no {name} in Linux" for name in dict.fromkeys(names))
         for udp in self.udp:
             if "sine" in udp.source:
                 yield "a sine needs the simulator's exact times"
@@ -184,30 +185,9 @@ def load(path: Path, *, seed: int | None = None) -> Scenario:
     )
 
 
-def find(name: str) -> Path:
-    """Find a scenario by its name or its file."""
-    path = Path(name)
-    if path.suffix == ".toml" and path.exists():
-        return path
-    for folder in folders():
-        if (path := folder / f"{name}.toml").exists():
-            return path
-    raise UsageError(f"no scenario {name!r}: `tcpwhy lab list` names them, or give a file")
-
-
-def folders() -> Iterator[Path]:
-    """Give the folders with scenarios: of this directory, then of the source tree."""
-    for folder in (Path("scenarios"), Path(__file__).parents[3] / "scenarios"):
-        if folder.is_dir():
-            yield folder
-
-
 def every() -> list[Path]:
     """Find all scenarios, sorted by name."""
-    folder = next(folders(), None)
-    if folder is None:
-        raise UsageError("no folder `scenarios` here: run this in the source tree, or name files")
-    return sorted(folder.glob("*.toml"))
+    return sorted(bundled().glob("*.toml"))
 
 
 def _expect(entry: Settings, duration_s: float) -> Expect:

@@ -75,9 +75,9 @@ def options(tcp: Settings) -> list[Option]:
         # The kernel doubles the number: its own bookkeeping counts as well (socket(7)).
         size = int(tcp["send_buffer_bytes"])
         chosen.append((socket.SOL_SOCKET, SO_SNDBUFFORCE, size))
-        # Linux looks at the buffer's size only when a write needs a new super-segment. The rest of
-        # less than a segment that Nagle's algorithm keeps back takes up every further write, so
-        # that the queue grows to cwnd, ten times the buffer: with it the buffer limits nothing.
+        # Linux looks at the buffer's size only when a write needs a new super-segment. Nagle's
+        # algorithm keeps back a rest of less than a segment, which takes up every further write.
+        # So the queue grows to cwnd, ten times the buffer: with it the buffer limits nothing.
         chosen.append((socket.IPPROTO_TCP, socket.TCP_NODELAY, 1))
     if "receive_buffer_bytes" in tcp:
         # Set before the SYN, so that the window scale fits the buffer.

@@ -89,9 +89,9 @@ def _beat(name: str, settings: Settings) -> tuple[int, float, int]:
 def write_bytes_most(send_buffer_bytes: int | None) -> int:
     """Give how much to write at once, so that it is the buffer that limits.
 
-    One write may pass the buffer by: Linux asks for room only when it begins a super-segment, and
-    what leaves from the last one makes room in it for more of the same write
-    (`tcp_sendmsg_locked`). A write of 128 KiB put all of itself into a buffer of 64.
+    One write may pass the buffer by. Linux asks for room only when it begins a super-segment. What
+    leaves from the last one makes room in it for more of the same write (`tcp_sendmsg_locked`). A
+    write of 128 KiB put all of itself into a buffer of 64.
     """
     if send_buffer_bytes is None:
         return len(BLOCK)

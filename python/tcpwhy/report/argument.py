@@ -24,7 +24,7 @@ def head(connection: Connection) -> Html:
     half = connection.facts.halves[0]
     return tag(
         "header",
-        tag("p", "What kept it from going faster", class_="soft"),
+        tag("p", "What limited it", class_="soft"),
         tag("h1", half.pair),
         tag(
             "p",

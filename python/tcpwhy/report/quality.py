@@ -32,7 +32,7 @@ SERIOUS = (
 )
 """Counters after which one asks for a better capture."""
 
-_PLAIN = ("packets_", "flows", "payload_bytes", "halves_", "bytes_with", "flows_with")
+_PLAIN = ("packets_", "flows", "payload_bytes", "directions_", "bytes_with", "flows_with")
 _LEVELS = ("_high_confidence", "_medium_confidence", "_low_confidence")
 
 

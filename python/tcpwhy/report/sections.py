@@ -30,7 +30,7 @@ def head(contents: Contents) -> Html:
     )
     return tag(
         "header",
-        tag("p", "What keeps TCP connections from going faster", class_="soft"),
+        tag("p", "What limits TCP connections", class_="soft"),
         tag("h1", contents.name),
         tag("p", _when(span.begin_ns, span.end_ns), class_="soft"),
         tag("p", answer(contents), class_="lead"),

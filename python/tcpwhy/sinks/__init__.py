@@ -6,7 +6,6 @@ a `Sink` of a target. The store and the view on the terminal are sinks like all 
 
 import errno
 import importlib
-import os
 import pkgutil
 import re
 import sys
@@ -173,9 +172,6 @@ def output(target: str) -> Iterator[BinaryIO]:
     check_folder(target)
     with named(target):
         if target == "-":
-            # None where standard output was closed before the start (>&-).
-            if sys.stdout is None:
-                raise OSError(errno.EBADF, os.strerror(errno.EBADF))
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
         else:

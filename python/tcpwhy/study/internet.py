@@ -1,7 +1,7 @@
 """The case study of the IM 2021 paper (S. Bauer and others), for the data at hand.
 
-Its Table I, packets per flow, distributions of capacity, throughput and the four scores by class
-of port, and the share of each root cause by the paper's own tree.
+They are its Table I, packets per flow, distributions of capacity, throughput and the four scores
+by class of port. The share of each root cause is by the paper's own tree.
 """
 
 from collections.abc import Iterator, Mapping

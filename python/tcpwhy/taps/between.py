@@ -1,7 +1,7 @@
 """Where loss and delay arise: one connection, captured at two points of its path.
 
 The clocks of the two points need not agree. A packet that both saw gives the time from one to the
-other plus the difference of the clocks, and one of the other direction the time less it. If the
+other plus the difference of the clocks. One of the other direction gives the time less it. If the
 least times of both directions are equal, half the difference of the two is the clocks'; how wrong
 that can be is half their sum (RFC 5905 section 8). Variation above the least time is free of it.
 """

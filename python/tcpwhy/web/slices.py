@@ -1,6 +1,6 @@
 """Stored questions about time, asked for one stretch after another: memory holds one of them.
 
-A half is told apart from others in its minute only, so that the answers of stretches of whole
+A direction is told apart from others in its minute only. So the answers of stretches of whole
 minutes, one behind the other, are the answer.
 """
 
@@ -21,7 +21,7 @@ ALWAYS = 2**63 - 1
 """A time in ns that nothing begins at; the first stretch has what begins before the first sum."""
 
 ROWS_AT_ONCE = 500_000
-"""Intervals of a stretch: to tell their halves apart takes some 100 MB."""
+"""Intervals of a stretch: to tell their directions apart takes some 100 MB."""
 
 
 @contextmanager

@@ -152,8 +152,8 @@ def same_time(a: Value, b: Value) -> bool:
 
 
 def aligned(ours: list[Half], theirs: list[Half]) -> tuple[dict[Key, Half], dict[Key, Half]]:
-    """Both by key. Where they do not agree on how many connections a 4-tuple had, its halves are
-    added up on both sides, so that packets and bytes still compare; `pieces` says how many."""
+    """Both by key. Where they do not agree on how many connections a 4-tuple had, its directions
+    are added up on both sides: packets and bytes still compare. `pieces` says how many."""
     a, b = keyed(ours), keyed(theirs)
     split = {
         (key.src, key.dst)

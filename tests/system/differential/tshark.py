@@ -1,8 +1,8 @@
 """tshark: dissected fields per frame, summed up per half.
 
 Packets, payload, bytes seen again (`seen_again_bytes`) and duplicate ACKs by RFC 5681
-(`rfc5681_duplicate_acks`) are worked out here from the plain fields, so that they depend on
-tshark's dissection and its choice of streams only; the rest is its own analysis.
+(`rfc5681_duplicate_acks`) are worked out here from the plain fields. They depend on tshark's
+dissection and its choice of streams only; the rest is its own analysis.
 """
 
 from __future__ import annotations

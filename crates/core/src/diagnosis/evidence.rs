@@ -1,6 +1,6 @@
 //! The numbers that decided, as a sentence.
 
-use super::words::{bytes, count, grouped, percent, rate, seconds, time};
+use super::words::{bytes, count, counted, grouped, percent, rate, seconds, time};
 use super::{Case, Cause, Finding, application as program, sender as window, threshold};
 use crate::record::Text;
 
@@ -9,8 +9,10 @@ pub fn sentence(case: &Case, finding: &Finding) -> Text {
     if case.facts.span_s <= 0.0 {
         // Most flows of a link.
         return Text::Borrowed(match finding.cause {
-            Cause::ReceiverSlowReader => "the receiver's window closed on what was sent at once",
-            _ => "sent all it had at once and waited for nothing",
+            Cause::ReceiverSlowReader => {
+                "everything was sent at once, and the receiver's window closed on it"
+            }
+            _ => "everything was sent at once, without a wait",
         });
     }
     of_cause(case, finding.cause, finding).into()
@@ -44,15 +46,15 @@ fn application(case: &Case, cause: Cause, finding: &Finding) -> Vec<String> {
     let share = percent(finding.shares.application);
     let first = match cause {
         Cause::ApplicationPaced if facts.unused < threshold::UNUSED && case.context.own_pace => {
-            "segments leave evenly, whatever acknowledgements come and room there is".to_owned()
+            "segments leave evenly, independent of acknowledgements and of free window".to_owned()
         }
         Cause::ApplicationPaced => {
-            format!("room that acknowledgements had made was left unused for {share} of the time")
+            format!("for {share} of the time it could have sent more and did not")
         }
         _ => format!("nothing to send for {share} of {}", seconds(facts.span_s)),
     };
     let pauses = match facts.pause_s {
-        Some(pause) => format!("pauses of typically {}", seconds(pause)),
+        Some(pause) => format!("typical pause {}", seconds(pause)),
         None => String::new(),
     };
     let small = match cause {
@@ -62,7 +64,7 @@ fn application(case: &Case, cause: Cause, finding: &Finding) -> Vec<String> {
         _ => String::new(),
     };
     let answers = match facts.answers >= 0.5 {
-        true => "after each of them the other side had asked for more".to_owned(),
+        true => format!("{} of the pauses ended with a request", percent(facts.answers)),
         false => String::new(),
     };
     let shaper = match cause {
@@ -111,13 +113,13 @@ fn receiver(case: &Case, cause: Cause) -> Vec<String> {
 fn sender(case: &Case, cause: Cause) -> Vec<String> {
     let facts = &case.facts;
     let below = match facts.fullness {
-        Some(fullness) => format!("{} of the receiver's window", percent(fullness)),
+        Some(fullness) => format!("that is {} of the receiver's window", percent(fullness)),
         None => String::new(),
     };
     if window::is_woken(case) {
         let woken = format!(
-            "for {} of the time the send queue was empty until acknowledgements made room, with \
-             data in flight; what was written then left at once",
+            "ack-clocked writes for {} of the time: the send queue was empty, with data in flight, \
+             until acknowledgements made room",
             percent(facts.woken)
         );
         return vec![woken, flat_for(case), below, quiet(case)];
@@ -145,7 +147,7 @@ fn bottleneck(case: &Case, cause: Cause) -> Vec<String> {
     let facts = &case.facts;
     let marks = match facts.marks {
         0 => String::new(),
-        marks => count(u64::from(marks), "ECN mark or echo").replace("echos", "echoes"),
+        marks => counted(u64::from(marks), "ECN mark or echo", "ECN marks or echoes"),
     };
     let share = match (facts.queued_rate_bps, case.context.capacity_bps, facts.utilisation) {
         (Some(delivered), Some(capacity), Some(utilisation)) if utilisation > MORE_THAN_ALL => {
@@ -184,12 +186,12 @@ fn policer(case: &Case) -> Vec<String> {
     let fit = match (case.policer, case.losses) {
         (Some(policer), _) => format!(
             "{} fit a token bucket filled at {}",
-            count(u64::from(policer.losses), "loss").replace("losss", "losses"),
+            counted(u64::from(policer.losses), "loss", "losses"),
             rate(policer.rate_bps)
         ),
         (None, Some(shape)) => format!(
-            "losses are not independent: {} of the segments lost, {:.2} times the mean flight when \
-             they were sent, gaps between them varying by {:.2} (1 is chance)",
+            "losses are not independent: {} of the segments lost, flight at losses {:.2} times the \
+             mean, inter-loss gaps with CV {:.2} (random = 1)",
             percent(shape.ratio),
             shape.flight,
             shape.variation
@@ -209,8 +211,8 @@ fn policer(case: &Case) -> Vec<String> {
 fn random_loss(case: &Case) -> Vec<String> {
     let pattern = match case.losses {
         Some(shape) => format!(
-            "{} of the segments lost whatever was in flight ({:.2} times the mean), gaps between \
-             them varying by {:.2} (1 is chance)",
+            "{} of the segments lost, unrelated to the flight size ({:.2} times the mean at \
+             losses); inter-loss gaps: CV {:.2} (random = 1)",
             percent(shape.ratio),
             shape.flight,
             shape.variation
@@ -234,7 +236,7 @@ fn earlier(case: &Case) -> String {
 fn density(case: &Case) -> String {
     match case.density {
         Some(density) => format!(
-            "what was sent just before ranks at {} on average (50 % is chance)",
+            "bytes sent just before a loss: mean rank {} (random = 50 %)",
             percent(density.rank)
         ),
         None => String::new(),
@@ -245,7 +247,7 @@ fn density(case: &Case) -> String {
 fn rhythm(case: &Case) -> String {
     let shape = case.losses.filter(|_| case.policer.is_none());
     match shape.and_then(|shape| shape.rhythm) {
-        Some(rhythm) => format!("those between loss episodes by {rhythm:.2}"),
+        Some(rhythm) => format!("gaps between loss episodes: CV {rhythm:.2}"),
         None => String::new(),
     }
 }
@@ -269,7 +271,7 @@ fn recovery(case: &Case) -> Vec<String> {
         format!("{} of {} in loss recovery", percent(facts.recovery), seconds(facts.span_s));
     let needless = match facts.genuine < 0.5 {
         true => {
-            format!("{} of what was sent again had not been lost", percent(1.0 - facts.genuine))
+            format!("{} of the retransmitted bytes had not been lost", percent(1.0 - facts.genuine))
         }
         false => losses(case),
     };
@@ -316,7 +318,7 @@ fn inflation(case: &Case) -> String {
         Some(inflation) if inflation < 1.15 => format!("RTT at its minimum{}", least_rtt(case)),
         Some(inflation) => format!("RTT {inflation:.1} times its minimum{}", least_rtt(case)),
         None => match case.context.rtt_least {
-            Some(least) => format!("RTT from {}", time(least)),
+            Some(least) => format!("minimum RTT {}", time(least)),
             None if case.context.rtt_unresolved => {
                 "RTT below a tick of the capture's clock".to_owned()
             }
@@ -352,7 +354,7 @@ fn losses(case: &Case) -> String {
     };
     let what = match facts.loss_ratio > 0.0 {
         true => format!("{} of the bytes", percent(facts.loss_ratio)),
-        false => "nothing lost: what was sent again was not needed".to_owned(),
+        false => "nothing lost: every retransmission was spurious".to_owned(),
     };
     let episodes = count(facts.losses, "loss episode");
     format!("{episodes} in {} segments{timeouts}, {what}", grouped(facts.packets))
@@ -442,8 +444,7 @@ mod tests {
     fn a_needless_repair_is_no_loss() {
         let facts = Facts { span_s: 1.0, packets: 634, losses: 1, ..Facts::default() };
         let text = said(Cause::ApplicationIdle, facts);
-        let end =
-            "1 loss episode in 634 segments, nothing lost: what was sent again was not needed";
+        let end = "1 loss episode in 634 segments, nothing lost: every retransmission was spurious";
         assert!(text.ends_with(end), "{text}");
     }
 }

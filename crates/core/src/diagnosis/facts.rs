@@ -75,7 +75,7 @@ pub struct Facts {
     pub unique_bytes: u64,
     /// Loss episodes.
     pub losses: u64,
-    /// Bytes sent again without need not counted, over bytes sent.
+    /// Loss ratio: retransmitted bytes, spurious ones excluded, over bytes sent.
     pub loss_ratio: f64,
     /// Share of the bytes sent again that had been lost: the rest proved unneeded.
     pub genuine: f64,

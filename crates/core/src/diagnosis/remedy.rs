@@ -114,8 +114,8 @@ fn shared(case: &Case) -> String {
     let got = case.facts.queued_rate_bps.or(case.facts.rate_bps());
     let share = got.map_or(String::new(), |bps| format!(", this connection gets {}", rate(bps)));
     format!(
-        "others use the same link{link}{share}: more capacity, or a fair queue (fq_codel, CAKE) \
-         there"
+        "cross traffic uses the same link{link}{share}: more capacity, or a fair queue (fq_codel, \
+         CAKE) there"
     )
 }
 
@@ -125,12 +125,12 @@ fn policer(case: &Case, src: &dyn Display) -> String {
     let through = case.facts.rate_bps().filter(|_| case.facts.packets >= FEWEST_PACKETS);
     let Some(through) = through else {
         return format!(
-            "ask whoever polices the path for a higher contract, or shape on {src} (pacing) so \
-             that nothing is dropped; a longer capture shows to which rate"
+            "ask the provider for a higher committed rate, or shape on {src} (pacing) so that \
+             nothing is dropped; a longer capture shows to which rate"
         );
     };
     format!(
-        "ask whoever polices the path for a higher contract ({}{} get through), or shape to that \
+        "ask the provider for a higher committed rate ({}{} get through), or shape to that rate \
          on {src} (pacing) so that nothing is dropped",
         found.unwrap_or_default(),
         rate(through)

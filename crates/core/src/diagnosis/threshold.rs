@@ -1,8 +1,8 @@
 //! The thresholds that tell causes of a limitation and shares of the time apart, with where they
 //! come from. What limits, the model says, which has none.
 //!
-//! Those that name no source were chosen between what the causes on either side of them gave. The
-//! data were draws 1 to 8 of the variants of the repository's scenarios (3 and 8 by counts alone).
+//! Those that name no source lie between the values that the causes on either side gave. The data
+//! were draws 1 to 8 of the variants of the repository's scenarios (3 and 8 by counts alone).
 //! The even-numbered captures of the policing study came in addition. Other captures and draws
 //! judge them. "On the kernel" means runs of the lab: with other numbers than its scenarios have,
 //! or of scenarios whose name has an even first byte of SHA-256.

@@ -44,9 +44,17 @@ pub fn percent(share: f64) -> Decimal {
 /// A count with its noun: `1 loss episode`, `2 loss episodes`.
 pub fn count(number: u64, noun: &str) -> String {
     match number {
-        0 => format!("no {noun}"),
-        1 => format!("1 {noun}"),
-        _ => format!("{} {noun}s", grouped(number)),
+        0 | 1 => counted(number, noun, ""),
+        _ => counted(number, "", &format!("{noun}s")),
+    }
+}
+
+/// A number of things whose plural is irregular: `2 losses`.
+pub fn counted(number: u64, one: &str, many: &str) -> String {
+    match number {
+        0 => format!("no {one}"),
+        1 => format!("1 {one}"),
+        _ => format!("{} {many}", grouped(number)),
     }
 }
 

@@ -26,8 +26,8 @@ impl HashKey {
         }))
     }
 
-    /// The hash of a flow. All 64 bits are usable: take high bits to choose a worker and low bits
-    /// to choose a slot, or the other way round, but not the same bits for both.
+    /// The hash of a flow. All 64 bits are usable: high bits choose a worker and low bits a slot,
+    /// or the other way round, but not the same bits both.
     #[inline]
     pub fn hash(&self, key: &FlowKey) -> u64 {
         let [k0, k1, k2, k3] = self.0;

@@ -1,7 +1,7 @@
 //! Frames to segments. Total: any bytes give a [`Segment`] or a named reason, never a panic.
 //!
-//! [`capture`] cuts a capture file into frames, [`Decoder`] takes the headers off a frame
-//! ([`linktype`], then IP, tunnels and TCP), [`hash`] sends both directions of a flow to the same
+//! [`capture`] cuts a capture file into frames. [`Decoder`] takes the headers off a frame:
+//! [`linktype`], then IP, tunnels and TCP. [`hash`] sends both directions of a flow to the same
 //! place.
 
 pub mod bpf;

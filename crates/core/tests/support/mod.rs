@@ -6,8 +6,8 @@ use tcpwhy_core::pipeline::Table;
 use tcpwhy_core::units::{Nanos, Seq};
 use tcpwhy_core::wire::{Endpoint, FlowKey, Segment, flags, marks};
 
-/// A segment of one of three flows, with numbers that are close enough to make sense now and then,
-/// and the time to the one before.
+/// A segment of one of three flows, and the time to the one before. Numbers are close enough to
+/// make sense now and then.
 pub fn segment() -> impl Strategy<Value = (Segment, i64)> {
     let place = (0u16..3, any::<bool>(), 0i64..40_000_000, any::<u16>());
     let numbers = (0u32..60, 0u32..60, prop_oneof![Just(0u32), Just(1000), 1u32..5000]);

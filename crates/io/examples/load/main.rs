@@ -112,8 +112,7 @@ fn stream(
 }
 
 /// Sends the frames of a capture at the time between them, divided by the speed. After a stall it
-/// goes on at that pace, for what would have to be caught up with would come in a burst that no
-/// link sends.
+/// goes on at that pace: to catch up would take a burst that no link sends.
 fn replay(sender: &mut Sender, arguments: &Arguments) -> Result<Sent, String> {
     let begin = Instant::now();
     let (mut first, mut last) = (None, 0.0);

@@ -34,14 +34,14 @@ impl Fanout {
     }
 }
 
-/// The program of [`Fanout::Cbpf`]. The kernel takes its result modulo the number of workers, and
-/// lets it load from the network header on, which is the IP header or, with a second tag, what is
-/// behind the EtherType of a tag. Ports count only where every packet of a flow has them: in TCP
-/// that is no fragment. Too short a packet gives 0.
+/// The program of [`Fanout::Cbpf`]. The kernel takes its result modulo the number of workers. It
+/// may load from the network header on. That is the IP header or, with a second tag, what is behind
+/// the EtherType of a tag. Ports count only where every packet of a flow has them: in TCP that is
+/// no fragment. Too short a packet gives 0.
 pub(super) fn symmetric_program() -> Vec<Instruction> {
     let plain = ip_header(0, &[op(RET_K, 0)]);
-    // What looks like a tag may be the length of a packet (2,048 bytes are 0x0800), for the network
-    // header of what leaves with its tag in the frame is the IP header.
+    // A frame that leaves with its tag has the IP header as network header. What looks like a tag
+    // there may be the length of a packet: 2,048 bytes are 0x0800.
     let tagged = ip_header(TAG_LEN, &[]);
     let twice = ip_header(2 * TAG_LEN, &[op(JA, tagged.len() as u32)]);
     let blocks = [twice, tagged, plain];

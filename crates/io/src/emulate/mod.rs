@@ -1,10 +1,10 @@
 //! A scenario's network in real time: the simulator's own elements between TAP interfaces.
 //!
-//! One thread at a time carries the frames of all links ([`thread`]). It reads a frame, gives it to
-//! the network ([`network`]) at the time at which it read it, and writes it to the interface of the
-//! other host when it is due there. In between the frame moves at virtual times: what leaves one
-//! link enters the next at that very time, so that a late wake-up delays only what is written late,
-//! and the rate of a link is exact however late the thread is. How late it was is measured
+//! One thread at a time carries the frames of all links ([`thread`]). It reads a frame, and gives
+//! it to the network ([`network`]) at that time. It writes the frame to the interface of the other
+//! host when it is due there. In between the frame moves at virtual times: what leaves one link
+//! enters the next at that very time. A late wake-up delays only what is written late, and the rate
+//! of a link is exact however late the thread is. How late it was is measured
 //! ([`lateness`]); whoever runs it decides which runs count.
 
 pub mod frame;

@@ -90,8 +90,8 @@ impl Layout {
     }
 
     /// Gives a segment the header fields that are its own: lengths, identification, sequence
-    /// number, and flags that belong to the begin or the end of what was sent (RFC 9293 section
-    /// 3.1, RFC 3168 section 6.1.2).
+    /// number, and flags of the begin or the end of what was sent (RFC 9293 section 3.1, RFC 3168
+    /// section 6.1.2).
     fn amend(&self, segment: &mut [u8], number: usize, offset: usize, is_last: bool) {
         let length = segment.len() - ETHERNET_BYTES;
         if self.is_ipv4 {

@@ -1,9 +1,9 @@
 //! The threads that carry frames between the TAP interfaces and the network, in real time.
 //!
-//! There is work for one. But a processor that is busy inside the kernel lets no thread of its
-//! own run for as long as that takes, tens of milliseconds on a machine that compiles, and a thread
-//! that was woken there is not moved. So one waits on each of two processors, all for the same
-//! moment; whoever comes first does the work, and the other finds nothing left to do.
+//! There is work for one. But a processor that is busy inside the kernel runs no thread meanwhile,
+//! for tens of milliseconds on a machine that compiles. A thread that was woken there is not moved.
+//! So one waits on each of two processors, all for the same moment. Whoever comes first does the
+//! work, and the other finds nothing left to do.
 
 use std::fs::File;
 use std::io::{ErrorKind, IoSlice, Read, Write};

@@ -78,7 +78,7 @@ impl PacketSocket {
         let mut config = HardwareTimes { flags: 0, tx_type: 0, rx_filter: FILTER_ALL };
         let mut request = named(name)?;
         request.ifr_ifru.ifru_data = (&raw mut config).cast();
-        // SAFETY: the request has a name that ends with a zero byte and points to the struct that
+        // SAFETY: the request has a name that ends with a zero byte. It points to the struct that
         // it is documented to read and write, which outlives the call.
         unsafe {
             let fd = self.fd.as_raw_fd();

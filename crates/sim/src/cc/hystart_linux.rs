@@ -1,6 +1,6 @@
-//! HyStart as Linux has it: slow start ends when a train of acknowledgements has become as long as
-//! half the least round-trip time, or when the round-trip time has grown (Ha and Rhee, "Taming the
-//! elephants: New TCP slow start", Computer Networks 55, 2011; `hystart_update` of Linux 6.x).
+//! HyStart as Linux has it. Slow start ends when a train of acknowledgements has become as long as
+//! half the minimum round-trip time, or when the round-trip time has grown (Ha and Rhee, "Taming
+//! the elephants: New TCP slow start", Computer Networks 55, 2011; `hystart_update` of Linux 6.x).
 
 use super::Path;
 use tcpwhy_core::units::Nanos;

@@ -20,8 +20,8 @@ use tcpwhy_core::units::Nanos;
 ///
 /// The contract that makes the simulator and the real-time emulator agree: what comes out, and when
 /// it is due, depends only on the pushes and their times, never on how often `pop` was called.
-/// An element therefore lets everything leave that is due by `now` at the start of `push`, and
-/// keeps it for `pop` with the time at which it left.
+/// At the start of `push` an element therefore lets everything leave that is due by `now`. It keeps
+/// that for `pop` with the time at which it left.
 pub trait Element<B>: Send {
     /// A packet arrives. `now` never runs backwards.
     fn push(&mut self, now: Nanos, packet: Packet<B>);

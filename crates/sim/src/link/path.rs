@@ -8,9 +8,9 @@ use tcpwhy_core::units::Nanos;
 
 /// Elements one behind the other.
 ///
-/// Since no element depends on how often it is polled, the path does not follow a packet from
-/// element to element at the times at which it moves. It moves everything up to `now` at once,
-/// first element first, and it wants to be woken only when something may come out at its end.
+/// No element depends on how often it is polled. So the path does not follow a packet from element
+/// to element. It moves everything up to `now` at once, first element first. It wants to be woken
+/// only when something may come out at its end.
 pub struct Path<B> {
     stages: Vec<Stage<B>>,
 }

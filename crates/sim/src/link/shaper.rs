@@ -10,8 +10,8 @@ use serde::Deserialize;
 use tcpwhy_core::units::Nanos;
 
 /// Delays what exceeds a token bucket (RFC 2475 section 2.3.3.3). A packet for which there are
-/// tokens passes at once, so that bursts up to the bucket's size pass at the speed of the link
-/// before. The packet that waits for tokens does not count as waiting in the queue.
+/// tokens passes at once: bursts up to the bucket's size keep the speed of the link before. The
+/// packet that waits for tokens does not count as waiting in the queue.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shaper {

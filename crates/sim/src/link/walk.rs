@@ -10,7 +10,7 @@ use tcpwhy_core::units::Nanos;
 
 /// A cellular link: every `step_ms` the rate changes by a random factor, and is reflected at both
 /// of its ends. Winstein, Sivaraman and Balakrishnan, "Stochastic forecasts achieve high throughput
-/// and low delay over cellular networks" (NSDI 2013), section 3, model such links as a rate in
+/// and low delay over cellular networks" (NSDI 2013), section 3, have a rate in
 /// Brownian motion; here the logarithm moves, so that slow and fast links waver alike.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, remote = "Self")]

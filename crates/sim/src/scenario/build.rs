@@ -13,7 +13,7 @@ use tcpwhy_core::wire;
 
 /// A simulation that is ready to run.
 pub struct Built<E> {
-    /// It.
+    /// The run, at its time 0.
     pub simulation: Simulation<E>,
     /// The names of its taps.
     pub taps: Vec<String>,

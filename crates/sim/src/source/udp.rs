@@ -232,8 +232,8 @@ mod tests {
         let gaps = times.windows(2).map(|pair| pair[1] - pair[0]);
         let (least, most) = gaps.fold((1.0f64, 0.0f64), |(a, b), gap| (a.min(gap), b.max(gap)));
         assert!((least - 1.0 / 125.0).abs() < 1e-5, "shortest gap {least}");
-        // At the zero r is m w^2 t^2 / 2, so that one packet takes (6 / (m w^2))^(1/3) = 0.99 s
-        // when one leaves at the zero, and 4^(1/3) times that when the zero lies in the middle.
+        // At the zero r is m w^2 t^2 / 2. A packet that leaves there takes
+        // (6 / (m w^2))^(1/3) = 0.99 s, and 4^(1/3) times that when the zero lies in the middle.
         assert!((0.99..1.575).contains(&most), "longest gap {most}");
     }
 

@@ -136,7 +136,7 @@ pub enum RenoRules {
     /// - `ProcessAck`: with the acknowledgement that ends the recovery from a timeout, only the
     ///   segments "from m_recover to ackNumber" let cwnd grow.
     /// - `ReTxTimeout`: which segments were sent again is forgotten before it is asked whether the
-    ///   oldest was, so that every timeout, repeated ones too, sets ssthresh to half of what is in
+    ///   oldest was. So every timeout, repeated ones too, sets ssthresh to half of what is in
     ///   flight. RFC 5681 section 3.1 holds ssthresh constant for the same segment.
     Ns3,
 }
@@ -274,9 +274,9 @@ impl Default for Config {
 
 impl Config {
     /// The TCP of the adaptivity study: Reno of the given variant that counts acknowledgements,
-    /// initial window 2, every segment acknowledged at once, no options but MSS, no
-    /// super-segments, minimum RTO 1 s, maximum 60 s, a receive window that never binds. SACK is
-    /// offered when the variant needs it.
+    /// with an initial window of 2. Every segment is acknowledged at once; there are no options but
+    /// MSS and no super-segments. The RTO is 1 s at least and 60 s at most, and the receive window
+    /// never binds. SACK is offered when the variant needs it.
     pub fn classic(recovery: Variant, mss: u16) -> Config {
         Config {
             controller: cc::find("reno_per_ack").expect("reno_per_ack is registered"),

@@ -58,8 +58,8 @@ struct Script {
 impl Script {
     fn new() -> Script {
         Script {
-            // Without segmentation offload there is no PSH but at the ends of writes, and without a
-            // first window the buffer is advertised at once, in scripts that are not about these.
+            // Scripts that are not about these have no segmentation offload, so that PSH is at the
+            // ends of writes only, and no first window: the buffer is advertised at once.
             config: Config {
                 iss: Seq(0xffff_f000),
                 tso_max_bytes: 0,

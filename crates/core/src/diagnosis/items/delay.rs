@@ -3,38 +3,38 @@
 use super::{items, over};
 
 items! {
-    "inflation" Times "mean over minimum RTT" |c| c.facts.inflation;
+    "inflation" Times "mean RTT / minimum RTT" |c| c.facts.inflation;
     "excess" Seconds "mean RTT above its minimum" |c| {
         Some((c.facts.inflation? - 1.0) * c.rtt_min_s()?)
     };
     "raised" Share "RTT samples with a queue" |c| c.facts.raised;
     "queued" Share "round trips with a queue" |c| Some(c.facts.queued);
     "rtt_variation" Times "variation of the RTT" |c| c.facts.rtt_variation;
-    "rtt_low" Times "lowest RTT over its minimum ever" |c| {
+    "rtt_low" Times "lowest RTT / minimum RTT so far" |c| {
         over(c.facts.rtt_low_s?, c.rtt_min_s()?)
     };
-    "rtt_high" Times "highest over lowest RTT" |c| over(c.facts.rtt_high_s?, c.facts.rtt_low_s?);
-    "rtt_swing" Share "lowest of the highest queueing delay" |c| {
+    "rtt_high" Times "highest RTT / lowest RTT" |c| over(c.facts.rtt_high_s?, c.facts.rtt_low_s?);
+    "rtt_swing" Share "lowest queueing delay / highest" |c| {
         let least = c.rtt_min_s()?;
         over(c.facts.rtt_low_s? - least, c.facts.rtt_high_s? - least)
     };
-    "queue_packets" Count "segments that the queue holds by the RTT" |c| {
+    "queue_packets" Count "segments in the queue, by the RTT" |c| {
         let excess_s = (c.facts.inflation? - 1.0) * c.rtt_min_s()?;
         over(c.facts.rate_bps()? / 8.0 * excess_s, c.mss())
     };
-    "queue_of_flight" Share "queue by the RTT of the mean flight" |c| {
+    "queue_of_flight" Share "queue, by the RTT / mean flight" |c| {
         let excess_s = (c.facts.inflation? - 1.0) * c.rtt_min_s()?;
         over(c.facts.rate_bps()? / 8.0 * excess_s, c.facts.flight_mean_segments * c.mss())
     };
     "rtt" Seconds "minimum RTT" |c| c.rtt_min_s();
-    "rtt_to_mean" Times "mean RTT over its mean so far" |c| {
+    "rtt_to_mean" Times "mean RTT / mean RTT so far" |c| {
         over(c.facts.inflation? * c.rtt_min_s()?, c.so_far.rtt_mean_s?)
     };
-    "rtt_max" Times "largest RTT ever over its minimum"
+    "rtt_max" Times "largest RTT so far / minimum RTT"
         |c| over(c.so_far.rtt_max_s?, c.rtt_min_s()?);
     "flight_rtt" Times "correlation of flight and RTT" |c| c.facts.flight_rtt;
     "flight_rate" Times "correlation of flight and delivery rate" |c| c.facts.flight_rate;
-    "samples" Times "RTT samples for each segment" |c| {
+    "samples" Times "RTT samples per segment" |c| {
         over(f64::from(c.facts.rtt_samples), c.facts.packets as f64)
     };
 }

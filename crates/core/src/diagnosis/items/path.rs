@@ -3,7 +3,7 @@
 use super::items;
 
 items! {
-    "position" Share "way from the sender to the observer" |c| c.context.position;
+    "position" Share "observer's place on the way from the sender" |c| c.context.position;
     "missed" Share "bytes that the capture missed" |c| Some(c.context.missed);
     "offload" Flag "segments are joined by offload"
         |c| Some(f64::from(u8::from(c.so_far.super_packets)));

@@ -206,8 +206,8 @@ const MAX_MET: u32 = 128;
 mod tests {
     use super::*;
 
-    /// Rounds of 100 ms with bursts that grow from 2 to 12 segments and begin again, of which
-    /// `lost` picks the losses by the segment's place in its burst.
+    /// Rounds of 100 ms with bursts that grow from 2 to 12 segments and begin again. `lost` picks
+    /// the losses by the segment's place in its burst.
     fn ranks(mut lost: impl FnMut(u64, u64) -> bool) -> Density {
         let mut bursts = Bursts::default();
         let mut seen_codes = 0u32;

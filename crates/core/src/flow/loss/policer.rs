@@ -194,9 +194,8 @@ const QUEUED: f64 = 0.20;
 mod tests {
     use super::*;
 
-    /// A window that grows by one segment a round trip of 40 ms and halves on loss, through a
-    /// bucket of `depth` bytes filled at 500,000 bytes/s, or with losses drawn by a generator
-    /// instead.
+    /// A window that grows by one segment a round trip of 40 ms and halves on loss. It passes a
+    /// bucket of `depth` bytes filled at 500,000 bytes/s, or a generator draws its losses.
     fn trace(depth: Option<f64>) -> Trace {
         let mut trace = Trace::default();
         let (mut tokens, mut seed, mut window) = (depth.unwrap_or(0.0), 1u64, 10i64);

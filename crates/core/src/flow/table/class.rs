@@ -33,8 +33,8 @@ pub struct Timeouts {
     /// Of any flow.
     pub idle: Nanos,
     /// Of one with nothing but SYNs. The longest pause between two SYNs of one attempt is 32 s
-    /// (Linux, `tcp_syn_retries` 6), and Linux's own connection tracking waits 60 s for the end of
-    /// a handshake (`nf_conntrack_tcp_timeout_syn_recv`).
+    /// (Linux, `tcp_syn_retries` 6). Linux's own connection tracking waits 60 s for the end of a
+    /// handshake (`nf_conntrack_tcp_timeout_syn_recv`).
     pub half_open: Nanos,
     /// Of one that was closed: as long as Linux's connection tracking remembers one that was reset
     /// (`nf_conntrack_tcp_timeout_close`); a FIN that is lost at first comes six times before there

@@ -267,8 +267,8 @@ impl<F> Table<F> {
         id
     }
 
-    /// Keeps the index at most half full with `more` flows. Buckets know where they belong, so that
-    /// one pass over them, near in order, is all that a burst of new flows has to wait for.
+    /// Keeps the index at most half full with `more` flows. Buckets know where they belong: a burst
+    /// of new flows waits for one pass over them, near in order.
     fn reserve(&mut self, more: usize) {
         if (self.len() + more) * 2 <= self.index.len() {
             return;

@@ -49,7 +49,7 @@ pub struct Signs {
     pub rounds: u32,
     /// Largest flight of each round, in bytes.
     pub flights: Moments,
-    /// Largest and smallest of those.
+    /// The largest of them.
     pub flight_most: u64,
     /// Rounds whose flight was a quarter larger than the one before.
     pub rounds_leaping: u32,

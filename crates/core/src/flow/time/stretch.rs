@@ -8,10 +8,10 @@ use crate::units::Nanos;
 
 /// The window of scores under way, and the interval and the period that it belongs to.
 ///
-/// Segments are added to `window`. It is emptied into the period at every end of an interval and at
-/// every application-limited period, as the paper resets its sliding windows (IM 2021 section
-/// II.B). Full segments in an application limited period wait in `run`: three in a row begin a
-/// transfer, and then they belong to it.
+/// Segments are added to `window`. The ends of intervals and application-limited periods empty it
+/// into the period, as the paper resets its sliding windows (IM 2021 section II.B). Full segments
+/// in an application-limited period wait in `run`: three in a row begin a transfer, and then they
+/// belong to it.
 #[derive(Debug, Default)]
 pub struct Stretch {
     window: Window,

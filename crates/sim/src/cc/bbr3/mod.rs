@@ -1,8 +1,8 @@
 //! BBR, version 3 (draft-ietf-ccwg-bbr-06, July 2026).
 //!
 //! Section numbers in this folder are those of that draft; read its sections 2 and 5 first. The
-//! files follow its parts: [`model`] what the path is like, [`probe_bw`] the search for bandwidth,
-//! [`probe_rtt`] the search for a shorter round trip, [`control`] what follows for rate and window.
+//! files follow its parts. [`model`] is what the path is like, [`control`] what follows for rate
+//! and window. [`probe_bw`] searches for bandwidth, [`probe_rtt`] for a shorter round trip.
 
 mod control;
 mod model;

@@ -9,8 +9,8 @@ use crate::random::Random;
 use serde::Deserialize;
 use tcpwhy_core::units::Nanos;
 
-/// Drops at the head when packets have waited longer than `target_ms` for a whole `interval_ms`,
-/// ever more often until the delay falls below the target (RFC 8289).
+/// Drops at the head when packets have waited longer than `target_ms` for a whole `interval_ms`.
+/// It drops ever more often until the delay falls below the target (RFC 8289).
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Codel {

@@ -9,9 +9,9 @@ use crate::random::Random;
 use serde::Deserialize;
 use tcpwhy_core::units::Nanos;
 
-/// First in, first out; when a packet finds the queue full, the ones that waited longest are
-/// dropped to make room, so that the sender hears of the loss earlier (Lakshman, Neidhardt and Ott,
-/// "The drop from front strategy in TCP and in TCP over ATM", INFOCOM 1996).
+/// First in, first out. A packet that finds the queue full takes the place of those that waited
+/// longest: they are dropped, and the sender hears of the loss earlier (Lakshman, Neidhardt and
+/// Ott, "The drop from front strategy in TCP and in TCP over ATM", INFOCOM 1996).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DropHead {

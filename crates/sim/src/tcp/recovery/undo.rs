@@ -1,5 +1,5 @@
-//! Was the reduction needed? Retransmissions that arrive in duplicate say no (RFC 2883, RFC 3708),
-//! and so do acknowledgements after a timeout for what was not sent again (F-RTO, RFC 5682). With
+//! Was the reduction needed? Retransmissions that arrive in duplicate say no (RFC 2883, RFC 3708).
+//! So do acknowledgements after a timeout for what was not sent again (F-RTO, RFC 5682). With
 //! timestamps the first acknowledgement says it (RFC 3522).
 
 use super::super::timestamps::is_before;

@@ -113,8 +113,8 @@ impl Ledger {
         spurious
     }
 
-    /// SACK blocks: marks what arrived, and takes a first block below the acknowledgement, or
-    /// within the second block, as a report of a duplicate (RFC 2883 section 4).
+    /// SACK blocks: marks what arrived. A first block below the acknowledgement, or within the
+    /// second block, reports a duplicate (RFC 2883 section 4).
     #[cold]
     fn selective(&mut self, ack: u64, sack: &[(u64, u64)]) -> u64 {
         let (left, right) = sack[0];

@@ -376,7 +376,15 @@ def test_loss_episodes_without_a_kind_are_not_passed_over(half):
 
 TREE = [
     # answer, dispersion, retransmission, rwnd, burstiness; what was decisive, why it differs
-    ("unshared_bottleneck", 0.1, 0, 0, 0, "90 % of its estimate of the capacity (limit 80 %)", "spacing"),
+    (
+        "unshared_bottleneck",
+        0.1,
+        0,
+        0,
+        0,
+        "90 % of its estimate of the capacity (limit 80 %)",
+        "spacing",
+    ),
     ("shared_bottleneck", 0.5, 0.03, 0, 0, "3 % of the bytes were sent again (limit 1 %)", "loss"),
     ("shared_bottleneck", 0.5, 0, 0.9, 0.5, "burstiness 0.50, limit 0.91", "even"),
     ("receiver_window", 0.5, 0, 0.9, 0.99, "full for 90 % (limit 50 %)", "how near"),

@@ -147,7 +147,7 @@ impl SenderView {
         self.pending.shrink_to_fit();
     }
 
-    /// What the sender knew when it sent `entry`, whose data ends at `end`, to be handed to
+    /// What the sender knew when it sent `entry`, whose data ends at `end`. It is handed to
     /// [`SenderView::send`] once it is clear what the segment was.
     #[inline(always)]
     pub fn at(&mut self, entry: &Entry, end: u64) -> Sending {

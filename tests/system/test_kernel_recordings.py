@@ -8,6 +8,7 @@ from kernel import needs_root
 from kernel_worlds import judged, record
 from tcpwhy.lab import run as lab
 from tcpwhy.lab import scenario
+from tcpwhy.simulation import find
 
 CASES = {
     "rwnd_clamp": "receiver_window",
@@ -24,7 +25,7 @@ TRIES = 3
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_true_of_a_recording_is_what_its_scenario_made(name, tmp_path):
     file = tmp_path / f"{name}.toml"
-    text = scenario.find(name).read_text()
+    text = find(name).read_text()
     file.write_text(re.sub(r"^duration_s = .*$", f"duration_s = {SECONDS}", text, flags=re.M))
     world = scenario.load(file)
     for _ in range(TRIES):

@@ -19,6 +19,7 @@ from tcpwhy.lab import check, scenario, verify
 from tcpwhy.lab.network import Network
 from tcpwhy.lab.run import run
 from tcpwhy.lab.scenario import load
+from tcpwhy.simulation import find
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
@@ -261,4 +262,4 @@ def test_every_scenario_is_one_for_the_kernel_or_says_why_not():
 
 def test_an_unknown_scenario_is_named():
     with pytest.raises(UsageError, match="no scenario 'nowhere'"):
-        scenario.find("nowhere")
+        find("nowhere")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +22,20 @@ from tcpwhy.lab.scenario import Flow, Scenario
 
 PAGE = Path(__file__).parents[2] / "docs/worlds.md"
 BEGIN, END = "<!-- kernel_worlds -->", "<!-- end -->"
+EVERY: Set[str] = frozenset()
 SIDES = ("forward", "backward")
 
 
 def of_world(folder: Path, seed: int) -> Iterator[dict[str, Any]]:
     """Give the rows of the recording of a world."""
-    for row in judged(scenario.load(folder / f"world-{seed}.toml"), folder / f"{seed}"):
+    world = scenario.load(folder / f"world-{seed}.toml")
+    taps = {tap.get("host", "middle") for tap in world.raw["taps"]}
+    for row in judged(world, folder / f"{seed}", taps):
         yield {"world": seed, **row}
 
 
-def judged(world: Scenario, run: Path) -> Iterator[dict[str, Any]]:
-    """Give the intervals of a recording at the scenario's taps, each with what is true of it.
+def judged(world: Scenario, run: Path, taps: Set[str] = EVERY) -> Iterator[dict[str, Any]]:
+    """Give the intervals of a recording at these captures, or all, each with what is true of it.
 
     The run must have been sampled each few milliseconds (`tcpwhy.lab.run.run(sample_s=…)`).
     """
@@ -43,10 +46,9 @@ def judged(world: Scenario, run: Path) -> Iterator[dict[str, Any]]:
     }
     halves = dict(_halves(world))
     hosts = {host for flow in world.flows for host in flow.hosts}
-    taps = {tap.get("host", "middle") for tap in world.raw.get("taps", ())} or {*hosts, "middle"}
     arrived = {host: passed(run / f"{host}.pcap") for host in hosts}
     for path in sorted(run.glob("*.pcap")):
-        if path.stem not in taps:
+        if taps and path.stem not in taps:
             continue
         for row in tcpwhy.analyze(path, table=["intervals"]).to_polars("intervals").to_dicts():
             key = (row["src"], row["src_port"], row["dst"], row["dst_port"])

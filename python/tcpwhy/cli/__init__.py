@@ -139,8 +139,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         where = f"{named}: " if named else ""
         code = _complain(f"{where}{error.strerror or error}", 1)
         _give_up_output()
-    except RuntimeError:
-        # What DuckDB makes of an interruption.
+    except Exception:
+        # DuckDB makes errors of its own of an interruption.
         if not came:
             raise
         code = INTERRUPTED

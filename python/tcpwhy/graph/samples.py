@@ -74,11 +74,11 @@ def _verdict(
     end_s: float,
     limitation: str | None,
     cause: str | None,
-    confidence: float | None,
+    confidence: str | None,
     evidence: str | None,
 ) -> Verdict:
-    known = None if confidence is None else f"{confidence:.0%}"
-    return Verdict(round(start_s * 1e9), round(end_s * 1e9), limitation, cause, known, evidence)
+    start_ns, end_ns = round(start_s * 1e9), round(end_s * 1e9)
+    return Verdict(start_ns, end_ns, limitation, cause, confidence, evidence)
 
 
 def _half(name: str, columns: Columns, verdicts: list[Verdict]) -> Half:

@@ -18,7 +18,12 @@ analyses captures and random worlds, and counts the rows of `flows`, `intervals`
 say such a thing. Each rule is a predicate in SQL in `tools/consistency/rules`.
 
 {captures} captures ({unreadable} more are no captures that can be read) and {worlds} random worlds
-at all their taps gave {rows}."""
+at all their taps gave {rows}.
+
+Where a row contradicts its own answer, `crates/core/src/diagnosis/doubt.rs` makes high confidence
+medium, with the same cuts as the rules here. Zeros of `sure_…` and `network_of_a_handful` hold by
+that: they show that the cap works, not that the answers are right. The worlds here also showed what
+to mend, so they judge nothing."""
 
 
 def page(found: Found, results: Sequence[Result], counted: Mapping[str, int]) -> str:

@@ -1,6 +1,6 @@
 """Fits the evidence model and writes it into core: `make fit`.
 
-python -m fit [--worlds 13600] [--cache FOLDER] [--output FILE]
+python -m fit [--worlds 13600] [--recordings FOLDER] [--cache FOLDER] [--output FILE]
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from fit import forest, gather, weights
 from fit.calibration import Calibration, calibrate, expected_error, filtered
 from fit.forest import Model
 from fit.gather import ROOT, Rows
+from kernel_worlds import judged
 from tcpwhy import worlds
 
 WEIGHTS = ROOT / "crates/core/src/diagnosis/model/weights.bin"
@@ -49,6 +50,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=2, help="processes")
     shared = Path(os.environ.get("TCPWHY_SHARED", ROOT.parent / "shared")) / "captures"
     parser.add_argument("--captures", type=Path, default=shared, help="captures of others")
+    parser.add_argument("--recordings", type=Path, help="of kernel_worlds: odd seeds are fitted")
     return parser.parse_args()
 
 
@@ -66,6 +68,11 @@ def sources(options: argparse.Namespace) -> dict[str, Rows]:
         found["policing"] = ask("policing", files, gather.of_policing)
         real = partial(gather.of_real, options.captures)
         found["real"] = ask("real", gather.real_halves(judges=False), real)
+    if options.recordings:
+        seeds = [seed for seed in judged.seeds(options.recordings, None) if judged.is_fitted(seed)]
+        found["recordings"] = ask(
+            "recordings", seeds, partial(gather.of_recording, options.recordings)
+        )
     return {name: weighted(rows, WEIGHT[name]) for name, rows in found.items()}
 
 
@@ -121,7 +128,7 @@ def report(model: Model, calibration: Calibration, rows: Rows) -> None:
     print(f"stay {calibration.stay_a_second}, trust {calibration.trust}, cuts {calibration.cuts}")
 
 
-WEIGHT = {"worlds": 1.0, "variants": 4.0, "policing": 4.0, "real": 10.0}
+WEIGHT = {"worlds": 1.0, "variants": 4.0, "policing": 4.0, "real": 10.0, "recordings": 4.0}
 HELD_WEIGHT = {"worlds": 1.0, "variants": 0.02}
 CALIBRATE_FROM = 100_000
 

@@ -22,6 +22,7 @@ import pyarrow as pa
 import tcpwhy
 from accuracy import policing, real, scenario, simulated, truth
 from accuracy.scenario import Case
+from kernel_worlds import judged
 from tcpwhy import _core, vocabulary, worlds
 
 ROOT = Path(__file__).parents[2]
@@ -250,6 +251,24 @@ def of_real(captures: Path, directions: tuple[real.Direction, ...]) -> list[dict
     if not any(right):
         return []
     return [part(rows, seen, right, directions[0].capture, "capture")]
+
+
+def of_recording(folder: Path, seed: int) -> list[dict[str, Any]]:
+    """Give the rows of the recording of a world on the kernel's TCP, at all its captures."""
+    right: dict[str, dict[tuple[Any, ...], list[str]]] = {}
+    taps: dict[str, str] = {}
+    for row in judged.of_world(folder, seed):
+        taps[row["capture"]] = row["tap"]
+        words = (row["true_limitations"] or "").split()
+        right.setdefault(row["capture"], {})[tuple(row[name] for name in KEYS)] = words
+    parts = []
+    for capture, answers in right.items():
+        rows, seen, _ = analysed(folder / f"{seed}" / f"{capture}.pcap")
+        keys = zip(*(rows[name].to_pylist() for name in KEYS), strict=True)
+        parts.append(
+            part(rows, seen, [answers.get(key) for key in keys], f"recording {seed}", taps[capture])
+        )
+    return parts
 
 
 def analysed(path: Path) -> tuple[pa.Table, pa.Table, pa.Table]:

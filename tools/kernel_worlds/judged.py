@@ -59,7 +59,7 @@ def judged(world: Scenario, run: Path, taps: Set[str] = EVERY) -> Iterator[dict[
             clock = clocks[flow.number, SIDES[side]]
             tap = {flow.hosts[side]: "sender", flow.hosts[1 - side]: "receiver"}
             row |= _truth(row, 2 * flow.number + side, paths, clock, receiver)
-            yield {"tap": tap.get(path.stem, "middle"), **row}
+            yield {"tap": tap.get(path.stem, "middle"), "capture": path.stem, **row}
 
 
 def _halves(world: Scenario) -> Iterator[tuple[Key, tuple[Flow, int]]]:
@@ -121,9 +121,14 @@ def seeds(folder: Path, span: range | None) -> list[int]:
     ]
 
 
+def is_fitted(seed: int) -> bool:
+    """Tell whether the recording of a seed serves the fit; the others only judge."""
+    return seed % 2 == 1
+
+
 def report(folder: Path, span: range | None) -> str:
-    """Give the tables of the page, in Markdown."""
-    chosen = seeds(folder, span)
+    """Give the tables of the page, in Markdown, of the recordings that nothing was fitted on."""
+    chosen = [seed for seed in seeds(folder, span) if not is_fitted(seed)]
     found = [wild.told(of_world(folder, seed)) for seed in chosen]
     rows = [row for world in found for row in world]
     if not rows:

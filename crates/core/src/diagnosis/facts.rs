@@ -2,6 +2,7 @@
 
 use super::threshold;
 use crate::flow::time::clock::Holder;
+use crate::flow::time::service::LENGTHS;
 use crate::flow::time::signs::Signs;
 use crate::flow::time::sums::Sums;
 use crate::units::Nanos;
@@ -154,6 +155,20 @@ pub struct Facts {
     pub flight_rtt: Option<f64>,
     /// Correlation of flight and delivery rate over the rounds.
     pub flight_rate: Option<f64>,
+    /// What was acknowledged in spans of each length: how many spans there were,
+    pub served_spans: [u32; LENGTHS],
+    /// their variation,
+    pub served_variation: [Option<f64>; LENGTHS],
+    /// and their mean in bytes.
+    pub served_bytes: [Option<f64>; LENGTHS],
+    /// Share of the spans of the second length without an acknowledgement.
+    pub served_empty: Option<f64>,
+    /// Gaps between acknowledgements of new data: their variation,
+    pub ack_gap_variation: Option<f64>,
+    /// mean in s,
+    pub ack_gap_s: Option<f64>,
+    /// and the longest in s.
+    pub ack_gap_most_s: Option<f64>,
     /// Times the window closed.
     pub closures: u32,
     /// Retransmission timeouts.
@@ -188,6 +203,7 @@ impl Facts {
         facts.take_flight(sums, signs, context);
         facts.take_writes(sums, signs, context);
         facts.take_load(sums, context);
+        facts.take_service(signs);
         facts
     }
 
@@ -228,6 +244,21 @@ impl Facts {
         self.rtt_high_s = signs.rtt_span.map(|(_, high)| high.as_secs_f64());
         self.flight_rtt = signs.flight_rtt.correlation();
         self.flight_rate = signs.flight_rate.correlation();
+    }
+
+    fn take_service(&mut self, signs: &Signs) {
+        let Some(served) = signs.served.as_deref() else { return };
+        for (length, spans) in served.spans.iter().enumerate() {
+            self.served_spans[length] = spans.count;
+            if spans.count >= threshold::SPANS {
+                self.served_variation[length] = spans.variation();
+                self.served_bytes[length] = spans.mean();
+            }
+        }
+        self.served_empty = ratio(served.empty, served.spans[1].count);
+        self.ack_gap_variation = served.gaps.variation();
+        self.ack_gap_s = served.gaps.mean().map(|ns| ns / 1e9);
+        self.ack_gap_most_s = (served.gaps.count > 0).then(|| served.gap_most.as_secs_f64());
     }
 
     fn take_losses(&mut self, sums: &Sums, signs: &Signs) {

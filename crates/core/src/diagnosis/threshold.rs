@@ -27,6 +27,8 @@ pub const UNUSED: f64 = 0.35;
 pub const FLAT: f64 = 0.08;
 /// Rounds below which a flight has no shape (algorithms 13).
 pub const FLAT_ROUNDS: u32 = 6;
+/// Spans below which what is served in them has no variation.
+pub const SPANS: u32 = 4;
 /// Share of the rounds that leap by a quarter in slow start.
 pub const LEAPING: f64 = 0.4;
 /// Position from which the sender is the farther end.

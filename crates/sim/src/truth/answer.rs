@@ -264,8 +264,12 @@ impl Observation {
             let cause = if is_long { "unresponsive/path_mtu" } else { "unresponsive/peer" };
             return Network { right: vec!["unresponsive", "transport"], cause: Some(cause) };
         }
+        // Nothing of its own passed, and its timer repeats the same segments.
+        let is_starved = is_stalled && link.others >= ALL && link.busy >= SOME;
+        let starved = is_starved.then_some(["unresponsive", "transport"]).into_iter().flatten();
         if link.busy >= FULL {
             right.extend(bottleneck());
+            right.extend(starved);
             if link.busy < BRIM {
                 right.extend((policer >= ALSO).then_some("policer"));
                 right.extend((chance >= ALSO).then_some("random_loss"));
@@ -291,6 +295,7 @@ impl Observation {
         if link.busy >= NEARLY {
             right.extend(bottleneck());
         }
+        right.extend(starved);
         let cause = (right[0] == "transport").then(|| self.phase());
         Network { right, cause }
     }
@@ -335,6 +340,8 @@ const ALSO: f64 = 0.3;
 const MOST: f64 = 0.5;
 /// The share of time in which a link sends from which it is full.
 const FULL: f64 = 0.9;
+/// The share of a link's bytes that others have when none of its own pass.
+const ALL: f64 = 0.999;
 /// The same, so that no loss beside it matters.
 const BRIM: f64 = 0.97;
 /// The share from which a link may be called full as well.
@@ -398,6 +405,16 @@ mod tests {
         assert_eq!(answer.right, ["unresponsive", "transport"]);
         assert_eq!(answer.cause, Some("unresponsive/peer"));
         assert_eq!(seen(waits, 0.1, 0.0, too_long).cause, Some("unresponsive/path_mtu"));
+    }
+
+    #[test]
+    fn a_flow_of_which_nothing_passes_a_full_link_may_be_called_unresponsive() {
+        let waits = Time { recovery: 2.5, congestion_avoidance: 0.5, ..Time::default() };
+        let queue = Losses { queue: 3, ..Losses::default() };
+        let starved = seen(waits, 0.99, 1.0, queue);
+        assert_eq!(starved.right, ["shared_bottleneck", "unresponsive", "transport"]);
+        assert_eq!(seen(waits, 0.99, 0.98, queue).right, ["shared_bottleneck"]);
+        assert_eq!(seen(cwnd(), 0.99, 1.0, queue).right, ["shared_bottleneck"]);
     }
 
     #[test]

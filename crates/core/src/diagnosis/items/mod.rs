@@ -8,6 +8,7 @@ mod flight;
 mod loss;
 mod path;
 mod rate;
+mod service;
 mod time;
 mod window;
 mod writes;
@@ -46,7 +47,7 @@ pub enum Unit {
 }
 
 /// All of them, by theme. The order is that of the columns of the table of observations.
-pub const THEMES: [&[Item]; 8] = [
+pub const THEMES: [&[Item]; 9] = [
     time::ITEMS,
     rate::ITEMS,
     delay::ITEMS,
@@ -55,6 +56,7 @@ pub const THEMES: [&[Item]; 8] = [
     window::ITEMS,
     writes::ITEMS,
     path::ITEMS,
+    service::ITEMS,
 ];
 
 /// How many there are.

@@ -9,7 +9,7 @@
 //! not.
 
 use crate::flow::loss::ledger::{Codes, Filed};
-use crate::flow::time::signs::Moments;
+use crate::flow::time::moments::Moments;
 use crate::units::Nanos;
 
 /// What was sent just before now, and where the losses rank.

@@ -1,6 +1,6 @@
 //! How losses lie among what was sent: at random, in clusters, or whenever much was in flight.
 
-use crate::flow::time::signs::Moments;
+use crate::flow::time::moments::Moments;
 
 /// Positions of losses that no queue explains, in segments of new data, and what was in flight.
 #[derive(Debug, Default)]

@@ -3,9 +3,11 @@
 pub mod clock;
 pub mod freedom;
 pub mod gaps;
+pub mod moments;
 pub mod nagle;
 pub mod period;
 pub mod rounds;
+pub mod service;
 pub mod signs;
 pub mod since;
 pub mod stretch;

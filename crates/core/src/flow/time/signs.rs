@@ -2,7 +2,9 @@
 //! how losses came about. Facts only; [`crate::diagnosis`] judges them.
 
 use crate::flow::time::clock::Times;
+use crate::flow::time::moments::Moments;
 use crate::flow::time::rounds::Round;
+use crate::flow::time::service::Served;
 use crate::units::Nanos;
 
 /// Sums of signs. Two stretches can be added.
@@ -71,6 +73,8 @@ pub struct Signs {
     pub rtt_squares: f64,
     /// Least and largest of them.
     pub rtt_span: Option<(Nanos, Nanos)>,
+    /// How evenly the path served it; made with the first acknowledgement that tells.
+    pub served: Option<Box<Served>>,
 }
 
 /// Sums of pairs of values, for their correlation.
@@ -103,57 +107,6 @@ impl Paired {
         self.x.merge(&other.x);
         self.y.merge(&other.y);
         self.products += other.products;
-    }
-}
-
-/// Count, sum and sum of squares.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Moments {
-    /// How many values.
-    pub count: u32,
-    sum: f64,
-    squares: f64,
-}
-
-impl Moments {
-    /// Adds a value.
-    pub fn add(&mut self, value: f64) {
-        self.count += 1;
-        self.sum += value;
-        self.squares += value * value;
-    }
-
-    /// Forgets half of every value.
-    pub fn halve(&mut self) {
-        let before = f64::from(self.count);
-        self.count /= 2;
-        // An odd count does not halve: the rest keeps its mean.
-        let kept = if before > 0.0 { f64::from(self.count) / before } else { 0.0 };
-        self.sum *= kept;
-        self.squares *= kept;
-    }
-
-    /// Mean.
-    pub fn mean(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum / f64::from(self.count))
-    }
-
-    /// Mean weighted by the values themselves: where most of their sum lies.
-    pub fn weighted_mean(&self) -> Option<f64> {
-        (self.sum > 0.0).then(|| self.squares / self.sum)
-    }
-
-    /// Standard deviation over mean; `None` with fewer than two values.
-    pub fn variation(&self) -> Option<f64> {
-        let mean = self.mean().filter(|&mean| mean > 0.0 && self.count > 1)?;
-        let variance = (self.squares / f64::from(self.count) - mean * mean).max(0.0);
-        Some(variance.sqrt() / mean)
-    }
-
-    fn merge(&mut self, other: &Moments) {
-        self.count += other.count;
-        self.sum += other.sum;
-        self.squares += other.squares;
     }
 }
 
@@ -194,6 +147,11 @@ impl Signs {
             (Some((low, high)), Some((l, h))) => Some((low.min(l), high.max(h))),
             (a, b) => a.or(b),
         };
+        match (&mut self.served, &later.served) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs),
+            (None, theirs) => self.served = theirs.clone(),
+            (_, None) => {}
+        }
     }
 
     /// Takes a round-trip sample of a half whose least one is `floor`.

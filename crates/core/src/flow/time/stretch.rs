@@ -2,6 +2,7 @@
 
 use crate::flow::time::clock::{Holder, WaitSpan};
 use crate::flow::time::period::{self, MERGE_DROP, Period, PeriodKind, Step};
+use crate::flow::time::service::Service;
 use crate::flow::time::signs::Signs;
 use crate::flow::time::sums::{Sums, Window};
 use crate::units::Nanos;
@@ -26,6 +27,8 @@ pub struct Stretch {
     periods: Vec<Period>,
     /// End and data packets of the last one, before any merge.
     last: (Nanos, u64),
+    /// How evenly the path serves it.
+    service: Service,
     /// Intervals that have ended, to be reported.
     pub intervals: Vec<Interval>,
 }
@@ -129,6 +132,21 @@ impl Stretch {
             Step::Stay | Step::Alp { .. } => {}
             Step::Transfer { start } => self.switch(true, start),
             Step::Pause { .. } => self.switch(true, now.ts),
+        }
+    }
+
+    /// A sender that knew of nothing in flight sends again at `ts`.
+    #[inline]
+    pub fn begin_service(&mut self, ts: Nanos) {
+        self.service.begin(ts);
+    }
+
+    /// Takes an acknowledgement of `bytes`; `repairing` tells whether a loss is being repaired.
+    #[inline]
+    pub fn acknowledged(&mut self, ts: Nanos, bytes: u64, repairing: bool) {
+        if let Some(signs) = &mut self.window.sums.signs {
+            signs.advances += 1;
+            self.service.acknowledged(ts, bytes, repairing, &mut signs.served);
         }
     }
 

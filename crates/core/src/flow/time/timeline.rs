@@ -157,7 +157,11 @@ impl Observer for Timeline {
     fn on_data(&mut self, data: &Data<'_>) {
         self.sum(data);
         self.freedom.note(data.entry.ts, data.room, &data.flight);
-        let Some(sums) = self.late() else { return };
+        let Some(stretch) = &mut self.stretch else { return };
+        if data.known.is_some_and(|known| known.una >= data.start) {
+            stretch.begin_service(data.entry.ts);
+        }
+        let sums = &mut stretch.late().sums;
         let signs = sums.signs_mut();
         signs.ce_marks += u32::from(data.entry.ecn() == CONGESTION_EXPERIENCED);
         signs.timeouts += u32::from(data.filed.rto_event);
@@ -173,13 +177,12 @@ impl Observer for Timeline {
         if ack.is_newest {
             self.freedom.note(ack.arrival, ack.room, &ack.flight);
         }
-        let Some(sums) = self.late() else { return };
-        sums.spurious_bytes += ack.acked.spurious_bytes;
-        if ack.acked.bytes > 0
-            && let Some(signs) = &mut sums.signs
-        {
-            signs.advances += 1;
+        let Some(stretch) = &mut self.stretch else { return };
+        if ack.acked.bytes > 0 {
+            stretch.acknowledged(ack.entry.ts, ack.acked.bytes, ack.flight.repairing);
         }
+        let sums = &mut stretch.late().sums;
+        sums.spurious_bytes += ack.acked.spurious_bytes;
         let echo = ack.entry.has(flags::ECE) && !ack.entry.has(flags::SYN);
         if ack.window.closes || echo {
             let signs = sums.signs_mut();

@@ -98,18 +98,12 @@ def _check_text(scenario: Path) -> None:
 
 
 def bundled() -> Path:
-    """Give the folder with the scenarios of tcpwhy: here, or in its source tree."""
-    for folder in (Path("scenarios"), Path(__file__).parents[2] / "scenarios"):
-        if folder.is_dir():
-            return folder
-    raise UsageError(
-        "no folder `scenarios` here: it comes with the sources of tcpwhy; run this there, name"
-        " TOML files, or draw a world: tcpwhy simulate --world 7"
-    )
+    """Give the folder with the scenarios of tcpwhy, which every installation has."""
+    return Path(__file__).with_name("scenarios")
 
 
 def find(name: str) -> Path:
-    """Find a scenario by its file, or by its name in the folder of scenarios."""
+    """Find a scenario by its file, or by its name among those of tcpwhy."""
     path = Path(name)
     if path.suffix or path.exists():
         return path

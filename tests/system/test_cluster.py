@@ -6,7 +6,6 @@ import subprocess
 import sys
 import time
 from contextlib import ExitStack
-from pathlib import Path
 
 import duckdb
 import packets
@@ -14,23 +13,10 @@ import pytest
 
 from tcpwhy import archive
 
-ROOT = Path(__file__).parents[2]
 CAPTURES = 200
 SECOND = 10**9
-PROFILE = os.environ.get("TCPWHY_WHEEL_PROFILE", "release")
 
 pytest.importorskip("distributed", reason="clusters need Dask: pip install 'tcpwhy[dask]'")
-pytest.importorskip("maturin", reason="wheels are built by maturin: pip install maturin")
-
-
-@pytest.fixture(scope="session")
-def wheel(tmp_path_factory):
-    """Build the wheel that is published."""
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "maturin", "build", "--quiet", "--locked"]
-    subprocess.run([*command, "--profile", PROFILE, "--out", folder], cwd=ROOT, check=True)
-    (built,) = folder.glob("*.whl")
-    return built
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,9 @@ from tcpwhy.terminal import grid, room
 
 SECTION = "Models and simulations"
 EXAMPLES = (
-    "# a scenario in virtual time, with captures",
+    "# a scenario that comes with tcpwhy",
+    "tcpwhy simulate rwnd_buffer",
+    "# one of your own, with captures",
     "tcpwhy simulate slow.toml --captures out/",
     "# a random world",
     "tcpwhy simulate --world 7",
@@ -38,7 +40,7 @@ EXAMPLES = (
     "--list",
     "is_list",
     is_flag=True,
-    help="Name the scenarios of folders, or those that come with the sources.",
+    help="Name the scenarios of folders, or those that come with tcpwhy.",
 )
 @click.option(
     "--world",

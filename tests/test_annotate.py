@@ -83,7 +83,7 @@ def test_what_cannot_be_annotated_is_told(tcpwhy, tmp_path, captures, out, told,
 
 
 def test_wireshark_is_told_what_there_is_to_capture(capsys):
-    from tcpwhy import extcap
+    from tcpwhy.wireshark import extcap
 
     assert extcap.main(["--extcap-interfaces"]) == 0
     assert "interface {value=tcpwhy-lo}" in capsys.readouterr().out
@@ -126,7 +126,7 @@ def test_a_pipe_has_every_frame_whole_before_the_next_one_comes(tmp_path):
 
 STUCK = """
 import sys, time
-from tcpwhy import extcap
+from tcpwhy.wireshark import extcap
 
 class Deaf:
     def batches(self):

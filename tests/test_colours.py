@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from tcpwhy import colours, vocabulary
-from tcpwhy.terminal import Style
+from tcpwhy import vocabulary
+from tcpwhy.terminal import Style, colours
 
 
 class Terminal(io.StringIO):

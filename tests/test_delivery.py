@@ -3,8 +3,8 @@
 import threading
 import time
 
-from tcpwhy.delivery import WAITING, WAITING_ROWS, Delivery, close_all
 from tcpwhy.sinks import Capabilities, RowsLostError
+from tcpwhy.sinks._delivery import WAITING, WAITING_ROWS, Delivery, close_all
 
 FOREVER = 3600.0
 GRACE_S = 1.0

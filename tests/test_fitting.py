@@ -6,7 +6,8 @@ import math
 import duckdb
 import pytest
 
-from tcpwhy import UsageError, fitting, model
+from tcpwhy import UsageError, model
+from tcpwhy.model import fitting
 
 LOSSES = [1e-4, 3e-4, 1e-3, 3e-3, 1e-2]
 

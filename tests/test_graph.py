@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from tcpwhy import UsageError, analyze, vocabulary
-from tcpwhy import colours as terminal_colours
 from tcpwhy.graph import draw
 from tcpwhy.graph.drawing import specification
 from tcpwhy.graph.pack import column
@@ -19,6 +18,7 @@ from tcpwhy.graph.page import _IMPORT, _static, bundle
 from tcpwhy.graph.palette import colours, contrast
 from tcpwhy.graph.segments import KINDS
 from tcpwhy.report import palette as report_palette
+from tcpwhy.terminal import colours as terminal_colours
 
 numpy = pytest.importorskip("numpy", reason="a graph is made of numpy's columns")
 

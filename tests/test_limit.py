@@ -5,11 +5,11 @@ The numbers are those of transfers over an emulated path of 40 ms, rounded.
 
 import pytest
 
-from tcpwhy import tcpinfo
 from tcpwhy.active.advice import advise
 from tcpwhy.active.limit import limit_of, overall
 from tcpwhy.active.report import reached
 from tcpwhy.active.rows import row_of
+from tcpwhy.host import tcpinfo
 
 MSS = 1448
 BASE = {name: 0 for name, *_ in tcpinfo.FIELDS} | {

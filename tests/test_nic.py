@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from tcpwhy import ethtool, nic
-from tcpwhy.ethtool import Device, Feature, Rss, Setting, Times
+from tcpwhy.host import ethtool, nic
+from tcpwhy.host.ethtool import Device, Feature, Rss, Setting, Times
 
 # The key of the verification suite in Microsoft's "RSS hashing types" documentation.
 MICROSOFT = bytes.fromhex(

@@ -7,9 +7,8 @@ import click
 import pytest
 
 import tcpwhy
-from tcpwhy import keywords
 from tcpwhy.cli import tcpwhy as commands
-from tcpwhy.options import OPTIONS, options_of, settled
+from tcpwhy.options import OPTIONS, keywords, options_of, settled
 
 COMMANDS = ["analyze", "monitor", "simulate"]
 

@@ -3,9 +3,9 @@
 import pytest
 
 from tcpwhy import UsageError
-from tcpwhy.overview import Choice
 from tcpwhy.sinks import Run
 from tcpwhy.sinks.table import Sink
+from tcpwhy.terminal.overview import Choice
 
 SECOND = 10**9
 START = 1_700_000_000 * SECOND

@@ -11,7 +11,7 @@ from tcpwhy import Store, UsageError, analyze
 from tcpwhy._core import Rows
 from tcpwhy.sinks import RowsLostError, Run, formats, open_sink, parquet
 from tcpwhy.sinks.parquet import left_over
-from tcpwhy.upkeep import MANY_PARTS
+from tcpwhy.store.upkeep import MANY_PARTS
 
 DATA = Path(__file__).parent / "data"
 LARGEST = 2**64 - 1

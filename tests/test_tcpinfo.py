@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from tcpwhy import tcpinfo
+from tcpwhy.host import tcpinfo
 
 
 def connected():

@@ -7,10 +7,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tcpwhy import Store, upkeep
+from tcpwhy import Store
 from tcpwhy.sinks import Run, store
 from tcpwhy.sinks.store import Sink
-from tcpwhy.upkeep import MANY_PARTS
+from tcpwhy.store import upkeep
+from tcpwhy.store.upkeep import MANY_PARTS
 
 DAY = 86400 * 10**9
 TODAY = time.time_ns() // DAY * DAY

@@ -188,7 +188,7 @@ def test_what_users_read_says_direction(tcpwhy):
     capture = DATA / "slow_reader.pcap"
     record = json.loads(tcpwhy("explain", capture, "--format", "jsonl").stdout)
     names += [*record, *record["directions"][0]]
-    names += re.findall(r"AS (\w+)", (ROOT / "python/tcpwhy/views.sql").read_text())
+    names += re.findall(r"AS (\w+)", (ROOT / "python/tcpwhy/store/views.sql").read_text())
     assert not [name for name in names if re.search(r"hal(f|ves)(?!_open)", name)]
 
 

@@ -18,9 +18,9 @@ from typing import NamedTuple
 import duckdb
 
 from tcpwhy import analyze
-from tcpwhy.files import GROUP_ROWS, write_file
 from tcpwhy.sinks.store import ROWS_PER_PART, Sink
 from tcpwhy.store import Store, ulid
+from tcpwhy.store.files import GROUP_ROWS, write_file
 
 BEGIN_S = 1_800_000_000 // 86400 * 86400
 DAYS = 14

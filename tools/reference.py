@@ -28,7 +28,7 @@ from tcpwhy.vocabulary import REASONS, reasons
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = "docs/reference"
-KEYWORDS = "python/tcpwhy/keywords.py"
+KEYWORDS = "python/tcpwhy/options/keywords.py"
 
 SQL_TYPES = {"Utf8": "text", "Boolean": "boolean", "Float64": "double"}
 

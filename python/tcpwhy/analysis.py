@@ -12,9 +12,9 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias, Unpack
 from tcpwhy import _core
 from tcpwhy._core import Batch, InputError, Rows, UsageError
 from tcpwhy.extras import require
-from tcpwhy.flows import check_flow, is_number, numbered
-from tcpwhy.keywords import AnalyzeOptions
 from tcpwhy.options import settled, takes_options
+from tcpwhy.options.flows import check_flow, is_number, numbered
+from tcpwhy.options.keywords import AnalyzeOptions
 
 if TYPE_CHECKING:
     import duckdb

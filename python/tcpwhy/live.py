@@ -8,9 +8,9 @@ from typing import Unpack
 from tcpwhy import _core
 from tcpwhy._core import UsageError
 from tcpwhy.analysis import Result
-from tcpwhy.flows import check_flow, is_number
-from tcpwhy.keywords import MonitorOptions
 from tcpwhy.options import options_of, settled, takes_options
+from tcpwhy.options.flows import check_flow, is_number
+from tcpwhy.options.keywords import MonitorOptions
 from tcpwhy.units import as_bytes
 
 TABLES = tuple(name for name in dict(_core.tables_by_maker())["analyze"] if name != "segments")

@@ -10,8 +10,8 @@ from tcpwhy._core import InputError, UsageError
 from tcpwhy.analysis import TABLES as ANALYSED
 from tcpwhy.analysis import Path as PathLike
 from tcpwhy.analysis import Result
-from tcpwhy.keywords import SimulateOptions
 from tcpwhy.options import settled, takes_options
+from tcpwhy.options.keywords import SimulateOptions
 
 TABLES = tuple(dict(_core.tables_by_maker())["simulate"])
 """The tables that every simulation has."""

@@ -90,7 +90,7 @@ def test_a_capture_ends_within_a_second(tmp_path, tool, end):
     os.mkfifo(fifo)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "tcpwhy.extcap", "--capture", "--fifo", fifo]
+    command = [sys.executable, "-m", "tcpwhy.wireshark.extcap", "--capture", "--fifo", fifo]
     command += ["--extcap-interface", "tcpwhy-lo", "--extcap-capture-filter", f"tcp port {port}"]
     program = subprocess.Popen(command)
     with fifo.open("rb", buffering=0) as reader:

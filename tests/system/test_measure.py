@@ -153,7 +153,7 @@ def test_raw_bytes_are_kept(tcpwhy):
         found = measure(tcpwhy, port)
     from base64 import b64decode
 
-    from tcpwhy import tcpinfo
+    from tcpwhy.host import tcpinfo
 
     sample = found["tcp_info"][-1]
     assert tcpinfo.decode(b64decode(sample["raw"]))["bytes_acked"] == sample["bytes_acked"]

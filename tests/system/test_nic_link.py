@@ -8,8 +8,8 @@ import subprocess
 import link as links
 import pytest
 
-from tcpwhy import ethtool
-from tcpwhy.ethtool import Setting
+from tcpwhy.host import ethtool
+from tcpwhy.host.ethtool import Setting
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import warnings
 
 import pytest
 
-from tcpwhy.sockets import owners, snapshot
+from tcpwhy.host.sockets import owners, snapshot
 
 
 @pytest.fixture

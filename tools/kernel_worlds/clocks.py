@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 CLOSED = {2, 3, 6, 7, 10, 12}
-"""SYN-SENT, SYN-RECEIVED, TIME-WAIT, CLOSED, LISTEN: see `tcpwhy.tcpinfo.STATES`."""
+"""SYN-SENT, SYN-RECEIVED, TIME-WAIT, CLOSED, LISTEN: see `tcpwhy.host.tcpinfo.STATES`."""
 RECOVERY, LOSS = 3, 4
 PACED = 0.98
 """The share of the socket's rate from which it, and not the controller, paces."""

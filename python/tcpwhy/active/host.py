@@ -6,7 +6,7 @@ from statistics import median
 from typing import Any
 
 from tcpwhy.active.limit import Limit, limit_of
-from tcpwhy.sockets import Socket, owners, snapshot
+from tcpwhy.host.sockets import Socket, owners, snapshot
 from tcpwhy.units import as_bytes
 
 ACTIVE_BYTES = 1

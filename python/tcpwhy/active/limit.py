@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from tcpwhy import tcpinfo
+from tcpwhy.host import tcpinfo
 from tcpwhy.model import predict
 from tcpwhy.units import as_bytes, as_duration, as_rate, as_share
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tcpwhy import tcpinfo
 from tcpwhy.active.limit import Limit, limit_of
+from tcpwhy.host import tcpinfo
 
 Sample = dict[str, Any]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tcpwhy import tcpinfo
+from tcpwhy.host import tcpinfo
 
 SO_MAX_PACING_RATE, TCP_WINDOW_CLAMP, SO_MEMINFO = 47, 10, 55
 BLOCK_BYTES = 1 << 17

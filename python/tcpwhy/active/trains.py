@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from tcpwhy import tcpinfo
+from tcpwhy.host import tcpinfo
 
 LOOK_S = 0.001
 SPAN_S = 2.0

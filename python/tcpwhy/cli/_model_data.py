@@ -15,7 +15,7 @@ from tcpwhy.terminal import grid, paragraph, room, width
 from tcpwhy.units import as_quantity
 
 if TYPE_CHECKING:
-    from tcpwhy.fitting import Summary
+    from tcpwhy.model.fitting import Summary
 
 FORMATS = ("table", "csv", "jsonl")
 
@@ -47,7 +47,7 @@ def fit(data: str, names: tuple[str, ...], format: str) -> None:
     transfer gives the value with which a model is right for it; shown is the median of those, with
     an interval of 95 % (bootstrap).
     """
-    from tcpwhy import fitting
+    from tcpwhy.model import fitting
 
     found = fitting.fit(names, **read(data))
     if format != "table":
@@ -73,7 +73,7 @@ def validate(data: str, names: tuple[str, ...], format: str, rows: bool) -> None
     controller and rtt_min_ns help to tell where a model holds. Ratios are of measured over
     predicted.
     """
-    from tcpwhy import fitting
+    from tcpwhy.model import fitting
 
     found = fitting.errors(names, **read(data))
     sums = fitting.summaries(found)
@@ -117,7 +117,7 @@ def read(path: str) -> dict[str, list[Any]]:
         reason = str(error).splitlines()[0]
         message = f"{path}: {reason}; give a CSV file with a header line, or a .parquet file"
         raise InputError(message) from error
-    from tcpwhy.fitting import is_used
+    from tcpwhy.model.fitting import is_used
 
     columns = [column[0] for column in found.description]
     rows = found.fetchall()

@@ -9,8 +9,8 @@ import click
 
 from tcpwhy._core import UsageError
 from tcpwhy.options import Option, options_of
-from tcpwhy.overview import Choice
 from tcpwhy.sinks import formats
+from tcpwhy.terminal.overview import Choice
 from tcpwhy.units import nanoseconds, quantity
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from tcpwhy.analysis import Result
-from tcpwhy.delivery import Delivery
+from tcpwhy.sinks._delivery import Delivery
 
 STATUS_S = 1.0
 
@@ -52,7 +52,7 @@ def status_line(result: Result, deliveries: Sequence[Delivery], *, shown: bool) 
 @contextmanager
 def warnings(names: Sequence[str], result: Result, say: Callable[[str], None]) -> Iterator[None]:
     """Say when an interface goes down, is up again, or gives packets to the wrong worker."""
-    from tcpwhy.ethtool import Link
+    from tcpwhy.host.ethtool import Link
 
     told: set[str] = set()
     down: dict[str, float] = {}

@@ -10,9 +10,9 @@ import click
 
 from tcpwhy._core import UsageError
 from tcpwhy.analysis import Result
-from tcpwhy.delivery import Delivery, pour
 from tcpwhy.extras import require
 from tcpwhy.live import INTERVAL_NS
+from tcpwhy.sinks._delivery import Delivery, pour
 from tcpwhy.units import nanoseconds
 
 TABLES = ("intervals", "flows")

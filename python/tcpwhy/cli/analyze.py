@@ -11,16 +11,16 @@ import click
 
 from tcpwhy._core import UsageError
 from tcpwhy.analysis import TABLES, Result, analyze
-from tcpwhy.annotate import Copy
 from tcpwhy.cli import INTERRUPTED, _view
 from tcpwhy.cli._help import Described
 from tcpwhy.cli._options import FORMAT, INPUT, OUTPUT, options, view
 from tcpwhy.cli._progress import progress_of
 from tcpwhy.cli._status import losses
 from tcpwhy.cli._stopping import stopping
-from tcpwhy.delivery import Delivery
-from tcpwhy.overview import Choice
 from tcpwhy.sinks import Run, open_sink, pour, tables_of
+from tcpwhy.sinks._delivery import Delivery
+from tcpwhy.terminal.overview import Choice
+from tcpwhy.wireshark.annotate import Copy
 
 SECTION = "Captures"
 EXAMPLES = (

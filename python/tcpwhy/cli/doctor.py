@@ -118,7 +118,7 @@ def capabilities() -> Iterator[Finding]:
 
 def network(names: Sequence[str]) -> Iterator[Finding]:
     """Look at interfaces: those named, or all that have a device behind them."""
-    from tcpwhy import ethtool, nic
+    from tcpwhy.host import ethtool, nic
 
     if not names:
         every = [name for name in ethtool.names() if name != "lo"]

@@ -16,9 +16,9 @@ from tcpwhy.explain.connection import Connection, explain_connection
 from tcpwhy.explain.frame import Explanation, explain_frame
 from tcpwhy.explain.text import told as told_of_connection
 from tcpwhy.explain.trace import Segment
-from tcpwhy.overview import endpoint
 from tcpwhy.sinks import output
 from tcpwhy.terminal import Style, grid, paragraph, room, width
+from tcpwhy.terminal.overview import endpoint
 from tcpwhy.units import as_duration
 
 SECTION = "Captures"

@@ -9,15 +9,16 @@ from typing import Any
 
 import click
 
-from tcpwhy import UsageError, ethtool
+from tcpwhy import UsageError
 from tcpwhy.cli import INTERRUPTED, _view
 from tcpwhy.cli._help import Described
 from tcpwhy.cli._options import DURATION, FORMAT, OUTPUT, SIZE, options
 from tcpwhy.cli._status import losses, status_line, warnings
 from tcpwhy.cli._stopping import stopping
-from tcpwhy.delivery import Delivery, close_all, pour
+from tcpwhy.host import ethtool
 from tcpwhy.live import TABLES, Monitor, bounds_that_bit, monitor
 from tcpwhy.sinks import Run, Sink, open_sink
+from tcpwhy.sinks._delivery import Delivery, close_all, pour
 from tcpwhy.units import nanoseconds
 
 _M_MMAP_THRESHOLD = -3

@@ -9,9 +9,9 @@ import click
 
 from tcpwhy.cli._help import Described
 from tcpwhy.cli._options import INPUT
-from tcpwhy.files import COPY_OPTIONS, write_answer
 from tcpwhy.sinks import format_of, output
 from tcpwhy.store import Store, explained, questions
+from tcpwhy.store.files import COPY_OPTIONS, write_answer
 from tcpwhy.terminal import fits, grid, records, room, width
 
 if TYPE_CHECKING:

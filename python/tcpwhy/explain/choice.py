@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from tcpwhy._core import InputError, UsageError
 from tcpwhy.analysis import Result, analyze
-from tcpwhy.overview import endpoint
+from tcpwhy.terminal.overview import endpoint
 from tcpwhy.units import as_bytes
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from tcpwhy._core import InputError
 from tcpwhy.explain.choice import Candidate
-from tcpwhy.overview import endpoint
+from tcpwhy.terminal.overview import endpoint
 
 
 class Half(NamedTuple):

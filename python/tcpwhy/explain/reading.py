@@ -10,7 +10,7 @@ from tcpwhy._core import InputError, UsageError
 from tcpwhy.analysis import Result, analyze
 from tcpwhy.explain.choice import Candidate, Watch, absent, of_capture, of_store
 from tcpwhy.explain.facts import Facts, Half, Interval, Period
-from tcpwhy.flows import check_flow, is_number, numbered, where
+from tcpwhy.options.flows import check_flow, is_number, numbered, where
 from tcpwhy.store import Store, explained
 from tcpwhy.units import Duration
 

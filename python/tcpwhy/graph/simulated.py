@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tcpwhy._core import UsageError
 from tcpwhy.explain.choice import Watch
-from tcpwhy.files import quoted
 from tcpwhy.simulation import simulate
+from tcpwhy.store.files import quoted
 
 SAMPLE = "1ms"
 """Longest time for which one value of the true cwnd stands."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tcpwhy import tcpinfo
 from tcpwhy._core import TcpwhyError
+from tcpwhy.host import tcpinfo
 from tcpwhy.lab import tracepoint, workload
 from tcpwhy.lab.kernelpath import COLUMNS
 from tcpwhy.lab.namespace import Namespace

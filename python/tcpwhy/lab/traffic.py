@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
 
-from tcpwhy import tcpinfo
+from tcpwhy.host import tcpinfo
 from tcpwhy.lab.workload import Clock, Deeds, Settings, converse, emissions, read, write
 
 Option = tuple[int, int, int | bytes]

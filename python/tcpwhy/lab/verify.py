@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, NamedTuple
 
-from tcpwhy import tcpinfo
+from tcpwhy.host import tcpinfo
 from tcpwhy.lab.network import KERNEL
 from tcpwhy.lab.run import Run
 from tcpwhy.lab.scenario import Expect

@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tcpwhy import vocabulary
-from tcpwhy.overview import LEAST_GAIN, endpoint
 from tcpwhy.report.source import Source
+from tcpwhy.terminal.overview import LEAST_GAIN, endpoint
 
 if TYPE_CHECKING:
     import duckdb

@@ -2,12 +2,12 @@
 
 from tcpwhy.explain.connection import Connection, Side
 from tcpwhy.explain.facts import Half
-from tcpwhy.overview import LEAST_GAIN
 from tcpwhy.report.contents import Contents
 from tcpwhy.report.markup import Html, joined, table, tag
 from tcpwhy.report.palette import known
 from tcpwhy.report.pictures import NARROW_BELOW, Picture
 from tcpwhy.report.pieces import confidence, limit, timeline
+from tcpwhy.terminal.overview import LEAST_GAIN
 from tcpwhy.units import as_bytes, as_duration, as_rate
 
 MOST_RUNS = 16

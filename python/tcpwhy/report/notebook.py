@@ -8,12 +8,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from tcpwhy._core import TcpwhyError
-from tcpwhy.overview import LEAST_GAIN, WEIGHT, endpoint
 from tcpwhy.report import charts, distributions
 from tcpwhy.report.markup import Html, joined, table, tag
 from tcpwhy.report.palette import known
 from tcpwhy.report.pictures import drawn
 from tcpwhy.report.source import Source
+from tcpwhy.terminal.overview import LEAST_GAIN, WEIGHT, endpoint
 from tcpwhy.units import as_bytes, as_rate, as_share
 
 if TYPE_CHECKING:

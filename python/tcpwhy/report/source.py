@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from tcpwhy._core import InputError
 from tcpwhy.analysis import analyze
 from tcpwhy.explain.choice import Watch
-from tcpwhy.files import AsArrow
 from tcpwhy.store import Store, explained
+from tcpwhy.store.files import AsArrow
 
 if TYPE_CHECKING:
     import duckdb

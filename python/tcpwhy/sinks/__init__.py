@@ -18,7 +18,7 @@ from tcpwhy._core import Batch, UsageError
 
 if TYPE_CHECKING:
     from tcpwhy.analysis import Standing
-    from tcpwhy.overview import Choice
+    from tcpwhy.terminal.overview import Choice
 
 
 def _say_nothing(message: str) -> None:

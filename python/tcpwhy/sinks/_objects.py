@@ -11,11 +11,11 @@ from typing import Any
 
 from tcpwhy._core import Batch, Rows, UsageError
 from tcpwhy.extras import require
-from tcpwhy.files import GROUP_ROWS, STEADY_GROUP_ROWS, quoted, steady, write_file
 from tcpwhy.sinks import Run
 from tcpwhy.sinks._buffered import Refusal, UnavailableError
 from tcpwhy.sinks._chunk import Chunk
 from tcpwhy.store import ulid
+from tcpwhy.store.files import GROUP_ROWS, STEADY_GROUP_ROWS, quoted, steady, write_file
 
 ROWS_PER_PART = 2**16
 """Rows of a part at most: of flows some 10 MB."""

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from tcpwhy._core import Batch, Rows
-from tcpwhy.files import copy
 from tcpwhy.sinks import Run, Sink
 from tcpwhy.sinks._buffered import Buffered, Refusal
 from tcpwhy.sinks._chunk import Chunk
 from tcpwhy.sinks._socket import Stream
 from tcpwhy.sinks._url import Url, url_of
 from tcpwhy.store import ulid
+from tcpwhy.store.files import copy
 
 
 class _Lines:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tcpwhy._core import Batch, Rows
-from tcpwhy.files import copy
 from tcpwhy.sinks import Capabilities, Run, named, output
+from tcpwhy.store.files import copy
 
 
 def append(file: BinaryIO, data: bytes) -> None:

@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tcpwhy._core import Batch, UsageError
-from tcpwhy.files import quoted
 from tcpwhy.sinks import Capabilities, Opens, Run, syslog, webhook
 from tcpwhy.sinks._buffered import Buffered
 from tcpwhy.sinks._chunk import Chunk
+from tcpwhy.store.files import quoted
 from tcpwhy.units import nanoseconds, quantity
 from tcpwhy.vocabulary import causes, limitations
 

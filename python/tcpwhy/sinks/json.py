@@ -1,10 +1,10 @@
 """One JSON array of objects, complete when the run ends; NULL is null, a flow_id is a text."""
 
 from tcpwhy._core import Batch
-from tcpwhy.files import copy
 from tcpwhy.sinks import Opens, Run, named
 from tcpwhy.sinks._text import TextSink, append
 from tcpwhy.sinks.jsonl import LINES, select
+from tcpwhy.store.files import copy
 
 
 class File(TextSink):

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tcpwhy._core import Batch, Feed, Rows
-from tcpwhy.files import GROUP_ROWS, STEADY_GROUP_ROWS, quoted, steady, write_file
 from tcpwhy.sinks import (
     BATCH,
     Capabilities,
@@ -32,6 +31,7 @@ from tcpwhy.sinks._buffered import Buffered
 from tcpwhy.sinks._objects import Objects
 from tcpwhy.sinks._url import url_of
 from tcpwhy.store import ulid
+from tcpwhy.store.files import GROUP_ROWS, STEADY_GROUP_ROWS, quoted, steady, write_file
 
 if TYPE_CHECKING:
     import duckdb

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from tcpwhy import _core
 from tcpwhy._core import Batch, Rows
-from tcpwhy.files import GROUP_ROWS, STEADY_GROUP_ROWS, quoted, steady, write_file
 from tcpwhy.sinks import BATCH, Capabilities, Opens, RowsLostError, Run
 from tcpwhy.store import explained, make_store, ulid
-from tcpwhy.upkeep import SMALL_BYTES, Upkeep, size_bytes
+from tcpwhy.store.files import GROUP_ROWS, STEADY_GROUP_ROWS, quoted, steady, write_file
+from tcpwhy.store.upkeep import SMALL_BYTES, Upkeep, size_bytes
 
 ROWS_PER_PART = 2**19
 """Rows of a table held back before a part is written: some 250 MB, twice that while they grow."""

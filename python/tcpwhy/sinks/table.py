@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from tcpwhy import _core
 from tcpwhy._core import Batch, Rows
-from tcpwhy.overview import Choice, overview
-from tcpwhy.seen import Gathering
-from tcpwhy.simulated import Summary
 from tcpwhy.sinks import BATCH, Capabilities, Opens, Run, named, output
 from tcpwhy.terminal import Style, grid, room, width
+from tcpwhy.terminal.overview import Choice, overview
+from tcpwhy.terminal.seen import Gathering
+from tcpwhy.terminal.simulated import Summary
 
 if TYPE_CHECKING:
     import duckdb

@@ -14,8 +14,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from tcpwhy import fitting, model
+from tcpwhy import model
 from tcpwhy._core import TcpwhyError, UsageError
+from tcpwhy.model import fitting
 from tcpwhy.study.transfers import Journal, Point
 
 LOSSES = (0.001, 0.002, 0.004, 0.007, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1)

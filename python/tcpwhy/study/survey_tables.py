@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tcpwhy.files import write_file
 from tcpwhy.report.studypage import TABLE_I, trace_row
+from tcpwhy.store.files import write_file
 from tcpwhy.study.internet import LEAST_PACKETS, PERCENTILES
 from tcpwhy.study.roots import POINTS
 from tcpwhy.study.survey import Survey

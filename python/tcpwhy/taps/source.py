@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 from tcpwhy import _core
 from tcpwhy._core import InputError, Rows, UsageError
 from tcpwhy.analysis import analyze
-from tcpwhy.files import quoted
 from tcpwhy.store import explained
+from tcpwhy.store.files import quoted
 from tcpwhy.taps.topics import topics
 
 DATABASES = (".duckdb", ".db")

@@ -15,8 +15,8 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from tcpwhy import colours, vocabulary
-from tcpwhy.terminal import paragraph, wrapped
+from tcpwhy import vocabulary
+from tcpwhy.terminal import colours, paragraph, wrapped
 from tcpwhy.tui.board import Board, Row, Snapshot
 from tcpwhy.tui.detail import lines as detail_lines
 from tcpwhy.tui.drawing import Brush, Layout, chart, is_silent, legend, times_faster

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from tcpwhy._core import Batch
-from tcpwhy.overview import endpoint
 from tcpwhy.sinks import Capabilities
+from tcpwhy.terminal.overview import endpoint
 
 HALVES = 512
 """Halves that are kept. Beyond, those go first that have ended, then those silent longest."""

@@ -7,8 +7,9 @@ from rich.color import Color
 from rich.style import Style
 from rich.text import Text
 
-from tcpwhy import colours, vocabulary
-from tcpwhy.overview import LEAST_GAIN
+from tcpwhy import vocabulary
+from tcpwhy.terminal import colours
+from tcpwhy.terminal.overview import LEAST_GAIN
 from tcpwhy.tui.board import Moment, Row
 from tcpwhy.units import as_bytes, as_duration, as_rate
 

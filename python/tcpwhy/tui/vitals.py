@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tcpwhy import _core
 from tcpwhy.analysis import Result
-from tcpwhy.delivery import Delivery
+from tcpwhy.sinks._delivery import Delivery
 from tcpwhy.tui.board import Board
 from tcpwhy.units import as_bytes, as_duration, as_rate
 

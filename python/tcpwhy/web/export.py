@@ -8,7 +8,7 @@ from starlette.background import BackgroundTask
 from starlette.responses import FileResponse
 
 from tcpwhy._core import UsageError
-from tcpwhy.files import write_answer
+from tcpwhy.store.files import write_answer
 from tcpwhy.web.reader import Reader
 from tcpwhy.web.rollup import Rollup
 from tcpwhy.web.slices import sliced

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from tcpwhy._core import UsageError
 from tcpwhy.explain.connection import argue
 from tcpwhy.explain.reading import of_tables
-from tcpwhy.files import AsArrow
 from tcpwhy.report import flowpage
 from tcpwhy.report.markup import joined
 from tcpwhy.report.pictures import NARROW, SIZE
+from tcpwhy.store.files import AsArrow
 from tcpwhy.web.overview import Range
 from tcpwhy.web.reader import Reader
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from tcpwhy.overview import LEAST_GAIN
 from tcpwhy.report.distributions import step_ns
+from tcpwhy.terminal.overview import LEAST_GAIN
 from tcpwhy.web.reader import Reader
 from tcpwhy.web.rollup import STEP_NS, Rollup
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from tcpwhy.files import AsArrow, quoted
+from tcpwhy.store.files import AsArrow, quoted
 from tcpwhy.web.reader import Part, Reader
 
 STEP_NS = 60 * 10**9

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from tcpwhy import _core
 from tcpwhy._core import InputError, Rows, UsageError
-from tcpwhy.files import quoted
+from tcpwhy.store.files import quoted
 
 if TYPE_CHECKING:
     import duckdb

@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tcpwhy._core import TcpwhyError, UsageError, __version__
-from tcpwhy.annotate import Comments
 from tcpwhy.live import Monitor, monitor
+from tcpwhy.wireshark.annotate import Comments
 
 PREFIX = "tcpwhy-"
 """Of the interfaces' names in Wireshark."""

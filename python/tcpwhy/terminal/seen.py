@@ -3,7 +3,16 @@
 from typing import TYPE_CHECKING
 
 from tcpwhy._core import Batch, UsageError
-from tcpwhy.overview import SAVED, TRICKLE_BYTES, WEIGHT, Capture, Choice, Half, Seen, Share
+from tcpwhy.terminal.overview import (
+    SAVED,
+    TRICKLE_BYTES,
+    WEIGHT,
+    Capture,
+    Choice,
+    Half,
+    Seen,
+    Share,
+)
 
 if TYPE_CHECKING:
     import duckdb

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from tcpwhy.files import STEADY_GROUP_ROWS, quoted, steady, write_file
+from tcpwhy.store.files import STEADY_GROUP_ROWS, quoted, steady, write_file
 
 SMALL_BYTES = 16 * 10**6
 """A part below this is joined with others; above it, reading is as fast as it gets."""

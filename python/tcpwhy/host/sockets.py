@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tcpwhy import tcpinfo
 from tcpwhy._core import TcpwhyError
+from tcpwhy.host import tcpinfo
 
 NETLINK_SOCK_DIAG, SOCK_DIAG_BY_FAMILY = 4, 20
 _NLM_F_REQUEST, _NLM_F_DUMP = 1, 0x300

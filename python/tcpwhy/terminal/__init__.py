@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
-from tcpwhy import colours
+from tcpwhy.terminal import colours
 
 WIDTH = 100
 """Columns of a sentence in a file or a pipe."""

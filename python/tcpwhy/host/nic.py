@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from tcpwhy.ethtool import Device, Rss
+from tcpwhy.host.ethtool import Device, Rss
 
 SYMMETRIC_KEY = bytes.fromhex("6d5a")
 

@@ -1,0 +1,1 @@
+"""Verdicts in Wireshark: as comments on packets, in files and on live links."""

@@ -1,0 +1,200 @@
+"""How the weights are fitted: rows keep their order, and no draw serves two purposes."""
+
+import ast
+import re
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from weights_file import Weights
+
+from accuracy import wild
+from fit import gather
+
+ROOT = Path(__file__).resolve().parent.parent
+SHIPPED = Weights((ROOT / "crates/core/src/diagnosis/model/weights.bin").read_bytes())
+ITEMS = len(gather.items())
+
+
+def constant(path, name):
+    """Read a constant of a module that may need what is not installed."""
+    for node in ast.parse((ROOT / path).read_text()).body:
+        if isinstance(node, ast.Assign) and node.targets[0].id == name:
+            return ast.literal_eval(node.value)
+    raise AssertionError(f"{path} has no {name}")
+
+
+def part(flows, starts, right, *, group="world 1", tap="sender"):
+    """Make the arrays of a capture: item 0 of a row is its number."""
+    count = len(flows)
+    rows = pa.table(
+        {
+            "flow_id": flows,
+            "direction": ["orig"] * count,
+            "start_ns": starts,
+            "end_ns": [start + 2 * 10**9 for start in starts],
+            "limitation": [None, *["application"] * (count - 1)],
+        }
+    )
+    numbers = np.arange(count, dtype=float)
+    seen = {name: np.full(count, np.nan) for name in gather.items()}
+    seen[gather.items()[0]] = numbers
+    return gather.part(rows, pa.table(seen), right, group, tap, weight=2.0)
+
+
+def test_a_part_keeps_directions_together_and_in_the_order_of_time():
+    # Two flows whose intervals come in turns, the first of them backwards.
+    made = part([9, 4, 9, 4], [30, 10, 20, 40], [["policer"], None, ["application"], ["policer"]])
+    assert made["values"][:, 0].tolist() == [2, 0, 1, 3]
+    assert made["series"].tolist() == [0, 0, 1, 1]
+    words = [gather.CLASSES[number] if number >= 0 else None for number in made["main"]]
+    assert words == ["application", "policer", None, "policer"]
+    assert made["told"].tolist() == ["application", "", "application", "application"]
+    assert made["seconds"].tolist() == [2.0] * 4
+    assert set(made["weight"]) == {2.0}
+    assert made["values"].shape == (4, ITEMS)
+    assert np.isnan(made["values"][:, 1:]).all()
+
+
+def test_several_answers_can_be_right_and_the_first_is_the_main_one():
+    made = part([1, 1], [0, 10], [["policer", "random_loss"], ["no such word"]])
+    flags = [[gather.CLASSES[at] for at in np.flatnonzero(row)] for row in made["right"]]
+    assert [set(flag) for flag in flags] == [{"policer", "random_loss"}, set()]
+    assert made["main"].tolist() == [gather.CLASSES.index("policer"), -1]
+
+
+def of_case(number):
+    """Give two captures of a case: one of two flows, and one of a single flow."""
+    word = gather.CLASSES[number % len(gather.CLASSES)]
+    group = f"case {number}"
+    first = part([1, 2, 1], [0, 0, 10], [[word], None, [word]], group=group)
+    return [first, part([3], [5], [[word]], group=group, tap="receiver")]
+
+
+def same(one, other):
+    for name in vars(one):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+
+
+def test_joined_parts_have_series_of_their_own():
+    made = gather.joined([*of_case(0), *of_case(1)])
+    assert made["series"].tolist() == [0, 0, 1, 2, 3, 3, 4, 5]
+    assert made["group"].tolist() == ["case 0"] * 4 + ["case 1"] * 4
+    assert made["tap"].tolist() == (["sender"] * 3 + ["receiver"]) * 2
+
+
+def test_sources_that_are_put_together_share_no_series():
+    each = [gather.Rows(**gather.joined(of_case(number))) for number in range(3)]
+    whole = gather.together(each)
+    assert whole.series.tolist() == [0, 0, 1, 2, 3, 3, 4, 5, 6, 6, 7, 8]
+    assert len(whole.main) == sum(len(one.main) for one in each)
+    np.testing.assert_array_equal(whole.values, np.concatenate([one.values for one in each]))
+    # Equal numbers lie together: the filter over time takes neighbours for one direction.
+    assert (np.diff(whole.series) >= 0).all()
+    # What is put together is not changed.
+    assert each[1].series.tolist() == [0, 0, 1, 2]
+
+
+@pytest.fixture
+def in_threads(monkeypatch):
+    """Gather two cases a file, without processes."""
+    monkeypatch.setattr(
+        gather, "ProcessPoolExecutor", lambda workers, mp_context: ThreadPoolExecutor(workers)
+    )
+    monkeypatch.setattr(gather, "PER_FILE", 2)
+
+
+def test_a_run_that_was_stopped_goes_on_and_gives_the_same_rows(in_threads, tmp_path):
+    whole = gather.gather("w", range(5), of_case, tmp_path / "whole")
+    asked = []
+
+    def until(last):
+        def one(number):
+            asked.append(number)
+            if number > last:
+                raise KeyboardInterrupt
+            return of_case(number)
+
+        return one
+
+    with pytest.raises(KeyboardInterrupt):
+        gather.gather("w", range(5), until(2), tmp_path / "cut")
+    asked.clear()
+    resumed = gather.gather("w", range(5), until(9), tmp_path / "cut")
+    assert sorted(asked) == [2, 3, 4]
+    same(resumed, whole)
+    asked.clear()
+    same(gather.gather("w", range(5), until(-1), tmp_path / "cut"), whole)
+    assert asked == []
+
+
+def test_other_cases_and_other_names_are_other_files(in_threads, tmp_path):
+    gather.gather("w", range(2), of_case, tmp_path)
+    other = gather.gather("w", range(2, 4), of_case, tmp_path)
+    assert other.group.tolist() == ["case 2"] * 4 + ["case 3"] * 4
+    gather.gather("held", range(2), of_case, tmp_path)
+    assert len(list(tmp_path.glob("*.npz"))) == 3
+
+
+def test_no_seed_of_a_world_serves_two_purposes():
+    fitted = [int(seed) for seed in re.findall(r"seeds (\d+) to (\d+)", SHIPPED.line("worlds"))[0]]
+    held = [int(s) for s in re.findall(r"seeds (\d+) to (\d+)", SHIPPED.line("calibrated"))[0]]
+    assert held[0] == constant("tools/fit/__main__.py", "CALIBRATE_FROM")
+    consistent = constant("tools/consistency/__main__.py", "WORLDS_FROM")
+    spans = {
+        "fit": range(fitted[0], fitted[1] + 1),
+        "calibration": range(held[0], held[1] + 1),
+        "accuracy": range(wild.JUDGED_FROM, wild.JUDGED_FROM + wild.WORLDS),
+        "consistency": range(
+            consistent, consistent + constant("tools/consistency/__main__.py", "WORLDS")
+        ),
+    }
+    assert all(len(span) > 0 for span in spans.values())
+    ordered = sorted(spans.values(), key=lambda span: span.start)
+    for one, after in pairwise(ordered):
+        assert one.stop <= after.start, spans
+    # Whatever is below where judging begins may be fitted.
+    assert max(spans["fit"].stop, spans["calibration"].stop) <= wild.JUDGED_FROM
+
+
+def test_no_draw_of_variants_serves_two_purposes():
+    judged = constant("tools/accuracy/__main__.py", "DRAW")
+    draws = [gather.DRAW_FIT, gather.DRAW_CALIBRATE, judged]
+    assert len(set(draws)) == len(draws)
+    said = f"draw {gather.DRAW_FIT},"
+    assert said in SHIPPED.line("variants")
+    assert f"variants of draw {gather.DRAW_CALIBRATE};" in SHIPPED.line("calibrated")
+
+
+def test_draws_are_different_variants():
+    drawn = [gather.variants(draw, 1) for draw in (gather.DRAW_FIT, gather.DRAW_CALIBRATE)]
+    fitted, held = ({(case.name, str(case.spec)) for case in cases} for cases in drawn)
+    assert fitted
+    assert not fitted & held
+    # The same draw is the same variants.
+    again = gather.variants(gather.DRAW_FIT, 1)
+    assert {(case.name, str(case.spec)) for case in again} == fitted
+
+
+def test_real_captures_that_judge_are_not_fitted():
+    fitted, judging = (
+        {one.capture for found in gather.real_halves(judges) for one in found}
+        for judges in (False, True)
+    )
+    assert fitted
+    assert judging
+    assert not fitted & judging
+
+
+def test_the_shipped_weights_are_whole_and_their_calibration_rises():
+    assert SHIPPED.left_over == b""
+    assert SHIPPED.line("answers").split() == gather.CLASSES
+    assert SHIPPED.line("items").split() == gather.items()[: ITEMS // 2]
+    assert (np.diff(SHIPPED.knots[:, 0]) > 0).all()
+    assert (np.diff(SHIPPED.knots[:, 1]) >= 0).all()
+    assert 0 < SHIPPED.cuts[0] < SHIPPED.cuts[1] < 1
+    assert SHIPPED.prior.sum() == pytest.approx(1, abs=1e-3)
+    assert (SHIPPED.prior >= 0).all()

@@ -1,0 +1,137 @@
+"""The forest, its file and its calibration, on rows that are made up."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn", reason="fits need scikit-learn: pip install 'tcpwhy[fit]'")
+pytest.importorskip("xgboost", reason="fits need XGBoost: pip install 'tcpwhy[fit]'")
+
+from weights_file import Weights
+
+from fit import calibration, forest, weights
+from fit.gather import Rows
+
+CLASSES = 3
+
+
+def rows_of(right, main, *, long=4):
+    """Make rows of directions with `long` intervals of one second each."""
+    count = len(main)
+    return Rows(
+        values=np.zeros((count, 1), np.float32),
+        right=right,
+        main=main,
+        series=np.arange(count) // long,
+        seconds=np.ones(count, np.float32),
+        group=np.full(count, "world 1"),
+        tap=np.full(count, "sender"),
+        told=np.full(count, ""),
+        weight=np.ones(count),
+    )
+
+
+def drawn(seed, count=6000, boast=1.0):
+    """Draw rows whose chances are known: log-odds that exaggerate them by a factor."""
+    chance = np.random.default_rng(seed)
+    truth = chance.normal(0, 1.5, (count, CLASSES))
+    chances = forest.softmax(truth)
+    main = np.array([chance.choice(CLASSES, p=row) for row in chances], np.int8)
+    # Each interval is a direction of its own: there is nothing to follow.
+    rows = rows_of(np.eye(CLASSES, dtype=bool)[main], main, long=1)
+    return rows, truth * boast
+
+
+def test_expected_error_of_made_up_answers():
+    right = np.array([True] * 60 + [False] * 40)
+    assert calibration.expected_error(np.full(100, 0.6), right, bins=1) == pytest.approx(0)
+    assert calibration.expected_error(np.full(100, 0.8), right, bins=1) == pytest.approx(0.2)
+    # Two bins that are off by 0.1 and by 0.3, of equal counts.
+    probability = np.repeat([0.4, 0.7], 50)
+    right = np.repeat([True, False, True, False], [25, 25, 50, 0])
+    assert calibration.expected_error(probability, right, bins=2) == pytest.approx(0.2)
+
+
+def test_high_begins_where_answers_are_right_often_enough():
+    probability = np.linspace(0.5, 1, 50_001)
+    right = probability >= 0.9
+    cut = calibration.high_from(probability, right, np.ones(len(right)))
+    assert np.average(right[probability >= cut]) >= calibration.HIGH
+    below = probability >= cut - 0.003
+    assert np.average(right[below]) < calibration.HIGH
+    never = np.zeros(len(right), bool)
+    assert calibration.high_from(probability, never, np.ones(len(right))) == 0.998
+
+
+def test_the_filter_starts_anew_with_each_direction_and_follows_on_within_it():
+    prior = np.full(CLASSES, 1 / CLASSES)
+    logits = np.array([[4.0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 1.0, 0]])
+    main = np.zeros(4, np.int8)
+    rows = rows_of(np.eye(CLASSES, dtype=bool)[main], main, long=2)
+    forgets = calibration.filtered(rows, logits, 0.0, 1.0, prior)
+    np.testing.assert_allclose(forgets, forest.softmax(logits), atol=1e-9)
+    keeps = calibration.filtered(rows, logits, 1.0, 1.0, prior)
+    # An interval that says nothing says what the one before it said.
+    np.testing.assert_allclose(keeps[1], keeps[0], atol=1e-9)
+    np.testing.assert_allclose(keeps[2], prior, atol=1e-9)
+    np.testing.assert_allclose(keeps[3], forest.softmax(logits[3:])[0], atol=1e-9)
+
+
+def test_calibration_rises_and_takes_exaggeration_back():
+    rows, logits = drawn(1, boast=3.0)
+    found = calibration.calibrate(rows, logits, rows.weight)
+    assert (np.diff(found.knots[:, 0]) > 0).all()
+    assert (np.diff(found.knots[:, 1]) >= 0).all()
+    assert ((found.knots >= 0) & (found.knots <= 1)).all()
+    assert found.cuts[0] < found.cuts[1]
+    assert found.prior.sum() == pytest.approx(1)
+    # On rows that it did not see.
+    fresh, logits = drawn(2, boast=3.0)
+    chances = calibration.filtered(fresh, logits, found.stay_a_second, found.trust, found.prior)
+    answer, top = chances.argmax(1), chances.max(1)
+    right = fresh.right[np.arange(len(answer)), answer]
+    stated = calibration.expected_error(top, right)
+    mended = calibration.expected_error(np.interp(top, *found.knots.T), right)
+    assert mended < 0.03
+    assert mended < stated / 2
+
+
+@pytest.fixture(scope="module")
+def grown():
+    """A forest that tells three classes by two columns, one of them often unknown."""
+    chance = np.random.default_rng(3)
+    values = chance.normal(0, 1, (3000, 4)).astype(np.float32)
+    main = np.where(values[:, 0] > 0.3, 2, np.where(values[:, 1] > 0, 1, 0)).astype(np.int8)
+    values[chance.random(len(values)) < 0.3, 1] = np.nan
+    right = np.eye(CLASSES, dtype=bool)[main]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(forest, "ROUNDS", 20)
+        model = forest.fit(values, right, main, np.ones(len(main)), 1)
+    return model, values, main
+
+
+def test_the_forest_learns_what_is_plain(grown):
+    model, values, main = grown
+    known = ~np.isnan(values[:, 1])
+    assert (model.logits(values).argmax(1) == main)[known].mean() > 0.95
+
+
+def test_a_written_file_says_what_the_forest_says(grown, tmp_path):
+    model, values, _ = grown
+    knots = np.array([[0.2, 0.3], [0.9, 0.8]])
+    kept = calibration.Calibration(0.5, 0.75, np.full(CLASSES, 1 / CLASSES), knots, (0.75, 0.94))
+    path = tmp_path / "new" / "weights.bin"
+    weights.write(path, ["a model", "answers: a b c"], model, kept)
+    read = Weights(path.read_bytes())
+    assert read.left_over == b""
+    assert len(read.trees) == len(model.trees()) == 20
+    assert (read.stay, read.trust) == (0.5, 0.75)
+    np.testing.assert_allclose(read.knots, knots, rtol=1e-6)
+    assert read.cuts == pytest.approx((0.75, 0.94))
+    # Values on a threshold go the way that they went in the fit.
+    column, threshold, *_ = next(tree for tree in read.trees if isinstance(tree, tuple))
+    some = np.concatenate([values[:300], np.full((1, 4), np.nan, np.float32), values[:1]])
+    some[-1, column] = threshold
+    error = np.abs(read.logits(some) - model.logits(some)).max()
+    # A leaf is off by half a step at most, and every tree has one.
+    assert error <= len(read.trees) * read.scale * 0.51
+    assert np.abs(model.logits(some)).max() > 100 * error

@@ -1,0 +1,55 @@
+"""Reads a file of weights as core does, by the description of the format alone."""
+
+import struct
+
+import numpy as np
+
+LEAF = 0xFFFF
+
+
+class Weights:
+    """What a file of weights has."""
+
+    def __init__(self, content):
+        head, _, self._rest = content.partition(b"\n\n")
+        self.head = head.decode()
+        self.answers = len(self.line("answers").split())
+        self.scale, count = self._take("<fH")
+        self.trees = [self._tree() for _ in range(count)]
+        self.stay, self.trust = self._take("<ff")
+        self.prior = np.array(self._take(f"<{self.answers}f"))
+        (knots,) = self._take("<H")
+        self.knots = np.array(self._take(f"<{2 * knots}f")).reshape(knots, 2)
+        self.cuts = self._take("<ff")
+        self.left_over = self._rest
+
+    def line(self, word):
+        """Give what the head says of something."""
+        (found,) = [line for line in self.head.splitlines() if line.startswith(f"{word}: ")]
+        return found.partition(": ")[2]
+
+    def logits(self, values):
+        """Add up the log-odds of rows."""
+        rows = np.asarray(values, np.float32)
+        return np.array([sum(_walk(tree, row) for tree in self.trees) for row in rows]) * self.scale
+
+    def _take(self, form):
+        size = struct.calcsize(form)
+        found = struct.unpack(form, self._rest[:size])
+        self._rest = self._rest[size:]
+        return found
+
+    def _tree(self):
+        (column,) = self._take("<H")
+        if column == LEAF:
+            return np.array(self._take(f"<{self.answers}h"))
+        unknown_is_below, threshold, _ = self._take("<BfB")
+        return column, np.float32(threshold), unknown_is_below > 0, self._tree(), self._tree()
+
+
+def _walk(tree, row):
+    while isinstance(tree, tuple):
+        column, threshold, unknown_is_below, below, above = tree
+        value = row[column]
+        tree = below if (unknown_is_below if np.isnan(value) else value < threshold) else above
+    return tree

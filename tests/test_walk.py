@@ -19,6 +19,18 @@ DATA = ROOT / "tests" / "data"
 CONTEXT = click.Context(commands, info_name="tcpwhy")
 NAMES = commands.list_commands(CONTEXT)
 
+
+def inside(name):
+    """Name what is inside a group of commands."""
+    command = commands.get_command(CONTEXT, name)
+    if not isinstance(command, click.Group):
+        return []
+    return [(name, inner) for inner in command.list_commands(CONTEXT)]
+
+
+PATHS = [*((name,) for name in NAMES), *(path for name in NAMES for path in inside(name))]
+"""Every command, with those inside others."""
+
 RUN = {
     "analyze": 0,
     "explain": 0,
@@ -46,26 +58,65 @@ def folder(tmp_path_factory):
     return folder
 
 
-def examples(name):
-    command = commands.get_command(CONTEXT, name)
-    return [line for line in vars(command)["examples"] if not line.startswith("#")]
+def found(path):
+    command = commands
+    for name in path:
+        command = command.get_command(CONTEXT, name)
+    return command
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_command_has_help_with_examples_that_it_understands(name, tcpwhy):
-    done = tcpwhy(name, "--help")
+def examples(*path):
+    return [line for line in found(path).examples if not line.startswith("#")]
+
+
+def understood(words):
+    """Parse a line as the command line does, and give the command that takes it."""
+    command, context, name = commands, CONTEXT, ""
+    while isinstance(command, click.Group):
+        if command is not commands and (not words or words[0].startswith("-")):
+            break
+        name, *words = words
+        command = command.get_command(context, name)
+        assert command is not None, name
+        context = click.Context(command, info_name=name, parent=context)
+    # Raises a UsageError for what the command does not take.
+    return command.make_context(name, list(words), parent=context.parent).command
+
+
+@pytest.mark.parametrize("path", PATHS, ids=" ".join)
+def test_every_command_has_help_with_examples_that_it_understands(path, tcpwhy):
+    done = tcpwhy(*path, "--help")
     assert done.returncode == 0
     assert "Examples:" in done.stdout
-    lines = examples(name)
+    lines = examples(*path)
     assert lines
     for line in lines:
+        assert line in done.stdout
         words = shlex.split(line.split("|")[0].split(">")[0].removeprefix("sudo "))
         if words[0] != "tcpwhy":
             continue
-        command = commands.get_command(CONTEXT, words[1])
-        # Raises a UsageError for what the command does not take.
-        inner = command.make_context(words[1], words[2:], parent=CONTEXT)
-        assert inner.command is command
+        taken = understood(words[1:])
+        # A group shows what is in it, and a command may need another one first.
+        assert len(path) == 1 or taken.name == path[-1], line
+
+
+@pytest.mark.parametrize("name", [name for group, name in inside("model")])
+def test_examples_of_models_run(name, tcpwhy, tmp_path):
+    shutil.copy(DATA / "transfers.csv", tmp_path)
+    for line in examples("model", name):
+        done = tcpwhy(*shlex.split(line)[1:], cwd=tmp_path)
+        assert done.returncode == 0, (line, done.stderr)
+        assert done.stdout
+
+
+@pytest.mark.parametrize("path", PATHS, ids=" ".join)
+def test_help_names_what_an_option_takes(path):
+    """INTEGER RANGE is a type, not what is to be given; counts are a COUNT, never a PERCENT."""
+    context = click.Context(found(path))
+    for option in found(path).get_params(context):
+        metavar = option.make_metavar(context)
+        assert "RANGE" not in metavar or option.name in ("width", "height", "losses", "seconds")
+        assert "PERCENT" not in metavar or option.name == "loss"
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name in RUN])

@@ -41,6 +41,8 @@ class Commands(click.Group):
         module = importlib.import_module(f"{__name__}.{cmd_name}")
         command: click.Command = module.command
         vars(command).update(section=module.SECTION, examples=module.EXAMPLES)
+        if isinstance(command, click.Group):
+            vars(command)["examples_of"] = module.EXAMPLES_OF
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -1,6 +1,6 @@
 """How commands describe themselves: options under titles, examples, man pages."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import click
 
@@ -45,6 +45,17 @@ class Described(click.Command):
 
 class DescribedGroup(Described, click.Group):
     """A group of commands, likewise."""
+
+    command_class = Described
+    examples_of: Mapping[str, tuple[str, ...]] = {}
+    """Examples by the name of a command in the group."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Find a command, with its examples."""
+        found = super().get_command(ctx, cmd_name)
+        if isinstance(found, Described):
+            found.examples = self.examples_of.get(cmd_name, ())
+        return found
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the options, then the commands."""

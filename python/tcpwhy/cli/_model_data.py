@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tcpwhy._core import InputError
+from tcpwhy.cli._help import Described
 from tcpwhy.terminal import grid, paragraph, room, width
 from tcpwhy.units import as_quantity
 
@@ -35,7 +36,7 @@ format_ = click.option(
 )
 
 
-@click.command("fit")
+@click.command("fit", cls=Described)
 @data
 @names
 @format_
@@ -60,7 +61,7 @@ def fit(data: str, names: tuple[str, ...], format: str) -> None:
     _print(titles, rows, "in no row do the conditions of a model hold: see tcpwhy model validate")
 
 
-@click.command("validate")
+@click.command("validate", cls=Described)
 @data
 @names
 @format_

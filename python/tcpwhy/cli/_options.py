@@ -59,6 +59,13 @@ class FactorType(click.FloatRange):
     name = "number above 0"
 
 
+class CountType(click.IntRange):
+    """How many there are to be."""
+
+    name = "count"
+
+
+COUNT = CountType(min=1)
 DURATION = DurationType()
 FACTOR = FactorType(min=0, min_open=True)
 SIZE = SizeType()
@@ -144,7 +151,7 @@ class Grouped(click.Option):
 
 _TYPES: dict[str, Callable[[Option], Any]] = {
     "duration": lambda option: DURATION,
-    "count": lambda option: click.IntRange(option.least, None if option.least else 2**64 - 1),
+    "count": lambda option: CountType(option.least, None if option.least else 2**64 - 1),
     "bytes": lambda option: SIZE,
     "factor": lambda option: FACTOR,
     "text": lambda option: str,

@@ -12,7 +12,8 @@ import click
 
 from tcpwhy._core import UsageError
 from tcpwhy.cli import INTERRUPTED
-from tcpwhy.cli._options import DURATION
+from tcpwhy.cli._help import Described
+from tcpwhy.cli._options import COUNT, DURATION
 from tcpwhy.cli._progress import progress_of
 from tcpwhy.cli._stopping import stopping
 from tcpwhy.terminal import width
@@ -25,7 +26,7 @@ FORMATS = ("csv", "jsonl", "parquet")
 CHARTS = (".svg", ".png")
 
 
-@click.command("internet")
+@click.command("internet", cls=Described)
 @click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...")
 @click.option(
     "-o",
@@ -44,7 +45,7 @@ CHARTS = (".svg", ".png")
 )
 @click.option("--interval", type=DURATION, help="Length of a periodic calculation.  [default: 3s]")
 @click.option("--filter", metavar="BPF", help="A capture filter, such as 'port 443'.")
-@click.option("--workers", type=click.IntRange(min=1), help="Threads.  [default: all cores]")
+@click.option("--workers", type=COUNT, help="Threads.  [default: all cores]")
 def internet(
     captures: tuple[str, ...],
     folder: Path | None,
@@ -59,8 +60,6 @@ def internet(
     per flow, flows that can be analysed, ports and application-limited time; root causes by the
     paper's tree, by its prototype's formulas and by this tool. Figures: distributions of capacity,
     throughput and scores by class of port.
-
-    Example: tcpwhy study internet day-*.pcap.gz -o case-study
     """
     from tcpwhy.study.survey import survey
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from tcpwhy._core import UsageError
+from tcpwhy.cli._help import Described
+from tcpwhy.cli._options import COUNT
 from tcpwhy.terminal import grid, width
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ CHARTS = (".svg", ".png", ".html")
 PLACES, CONTROLLERS = ("kernel", "simulator"), ("reno", "reno_per_ack", "cubic", "bbr")
 
 
-@click.command("mathis")
+@click.command("mathis", cls=Described)
 @click.option(
     "--place",
     "places",
@@ -46,12 +48,11 @@ PLACES, CONTROLLERS = ("kernel", "simulator"), ("reno", "reno_per_ack", "cubic",
 @click.option(
     "--seconds", type=click.FloatRange(min=1), help="Length of a transfer.  [default: 30]"
 )
-@click.option(
-    "--repeats", type=click.IntRange(min=1), help="Transfers of each setting.  [default: 5]"
-)
+@click.option("--repeats", type=COUNT, help="Transfers of each setting.  [default: 5]")
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
+    metavar="SEED",
     default=1,
     show_default=True,
     help="Seed of the losses.",

@@ -13,7 +13,7 @@ from tcpwhy._core import UsageError
 from tcpwhy.analysis import TABLES, Result, analyze
 from tcpwhy.cli import INTERRUPTED, _view
 from tcpwhy.cli._help import Described
-from tcpwhy.cli._options import FORMAT, INPUT, OUTPUT, options, view
+from tcpwhy.cli._options import COUNT, FORMAT, INPUT, OUTPUT, options, view
 from tcpwhy.cli._progress import progress_of
 from tcpwhy.cli._status import losses
 from tcpwhy.cli._stopping import stopping
@@ -70,12 +70,12 @@ EXAMPLES = (
 )
 @click.option(
     "--processes",
-    type=click.IntRange(min=1),
+    type=COUNT,
     help="With --each, how many at a time.  [default: all cores]",
 )
 @click.option(
     "--split",
-    type=click.IntRange(min=1),
+    type=COUNT,
     help="With --each, tasks for each capture: each follows its part of the connections.",
 )
 @click.option(

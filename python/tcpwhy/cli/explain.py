@@ -41,6 +41,7 @@ EXAMPLES = (
 @click.option(
     "--frame",
     type=click.IntRange(min=1),
+    metavar="FRAME",
     help="Say of this frame, as Wireshark counts them, why it was counted as what it was.",
 )
 @click.option(

@@ -11,6 +11,7 @@ import click
 from tcpwhy._core import TcpwhyError
 from tcpwhy.cli import INTERRUPTED
 from tcpwhy.cli._help import DescribedGroup
+from tcpwhy.cli._options import COUNT
 from tcpwhy.terminal import Style, grid, room
 
 if TYPE_CHECKING:
@@ -29,6 +30,28 @@ EXAMPLES = (
     "# one of them on this machine's TCP",
     "sudo tcpwhy lab run policer_reno",
 )
+EXAMPLES_OF = {
+    "list": (
+        "# the scenarios, and which of them the kernel can run",
+        "tcpwhy lab list",
+        "# the same for programs",
+        "tcpwhy lab list --format jsonl",
+    ),
+    "run": (
+        "# a policer on this machine's TCP; captures and facts in lab-runs/policer_reno",
+        "sudo tcpwhy lab run policer_reno",
+        "# the same with the kernel's own disciplines as the path",
+        "sudo tcpwhy lab run policer_reno --emulator kernel",
+        "# two random worlds",
+        "sudo tcpwhy lab run --world 7 --world 8 -o worlds/",
+    ),
+    "check": (
+        "# whether the analysis finds the policer at each capture point",
+        "sudo tcpwhy lab check policer_reno",
+        "# every scenario that was run before, as JSON lines",
+        "tcpwhy lab check all --no-again --format jsonl",
+    ),
+}
 
 
 @click.group("lab", cls=DescribedGroup)
@@ -76,7 +99,7 @@ _output = click.option(
 )
 _attempts = click.option(
     "--attempts",
-    type=click.IntRange(min=1),
+    type=COUNT,
     default=ATTEMPTS,
     show_default=True,
     help="Tries before a scenario whose runs do not count has failed.",

@@ -12,7 +12,7 @@ from tcpwhy._core import InputError, UsageError
 from tcpwhy.active.number import prefixed
 from tcpwhy.cli import INTERRUPTED
 from tcpwhy.cli._help import Described
-from tcpwhy.cli._options import DURATION
+from tcpwhy.cli._options import DURATION, CountType
 from tcpwhy.terminal import Style, width
 from tcpwhy.units import nanoseconds
 
@@ -54,7 +54,9 @@ EXAMPLES = (
 @click.command("measure", cls=Described)
 @click.argument("host", required=False, metavar="HOST[:PORT]")
 @click.option("-s", "--server", is_flag=True, help="Wait for tests, ours or iperf3's.")
-@click.option("-p", "--port", type=click.IntRange(0, 65535), help="Port.  [default: 5201]")
+@click.option(
+    "-p", "--port", type=click.IntRange(0, 65535), metavar="PORT", help="Port.  [default: 5201]"
+)
 @click.option("-B", "--bind", metavar="ADDRESS", help="With --server: the address to listen on.")
 @click.option("-1", "--one-off", is_flag=True, help="With --server: end after one test.")
 @click.option(
@@ -80,12 +82,14 @@ EXAMPLES = (
 @click.option("--rcvbuf", type=BYTES, help="Receive buffer in bytes; fixes it.")
 @click.option("--window-clamp", type=BYTES, help="Largest window of the receiver in bytes.")
 @click.option("--read", "read_bps", type=RATE, help="Rate at which the receiver reads, in bit/s.")
-@click.option("-M", "--mss", type=click.IntRange(88, 65535), help="Largest segment in bytes.")
+@click.option(
+    "-M", "--mss", type=click.IntRange(88, 65535), metavar="SIZE", help="Largest segment in bytes."
+)
 @click.option("-l", "--length", type=BYTES, help="Bytes of one write.  [default: 128Ki]")
 @click.option("-R", "--reverse", is_flag=True, help="The server sends.")
 @click.option("--bidir", is_flag=True, help="Both send.")
 @click.option(
-    "-P", "--parallel", type=click.IntRange(1, 128), default=1, show_default=True, help="Streams."
+    "-P", "--parallel", type=CountType(1, 128), default=1, show_default=True, help="Streams."
 )
 @click.option("-4", "ipv4", is_flag=True, help="Only IPv4.")
 @click.option("-6", "ipv6", is_flag=True, help="Only IPv6.")

@@ -10,7 +10,8 @@ import click
 
 from tcpwhy._core import UsageError
 from tcpwhy.cli import _model_data
-from tcpwhy.cli._help import DescribedGroup
+from tcpwhy.cli._help import Described, DescribedGroup
+from tcpwhy.cli._options import CountType
 from tcpwhy.model import UNITS, Model, Parameter, explain, model, models, solve
 from tcpwhy.terminal import Style, grid, paragraph, room, width
 from tcpwhy.units import as_quantity, quantity
@@ -34,12 +35,14 @@ class Models(DescribedGroup):
             chosen = model(cmd_name)
         except UsageError as error:
             raise click.UsageError(str(error), ctx) from error
-        return click.Command(
+        made = Described(
             chosen.name,
             params=[*map(_option, chosen.parameters), *_common()],
             callback=lambda **options: _in_words_of_options(chosen, **options),
             help=_help(chosen),
         )
+        made.examples = _examples(chosen)
+        return made
 
 
 SECTION = "Models and simulations"
@@ -47,6 +50,30 @@ EXAMPLES = (
     "# what loss allows",
     "tcpwhy model mathis --mss 1460 --rtt 100ms --loss 0.1%",
 )
+EXAMPLES_OF = {
+    "fit": (
+        "# the constants that a table of transfers gives",
+        "tcpwhy model fit transfers.csv",
+        "# those of one model, as CSV",
+        "tcpwhy model fit transfers.csv -m mathis --format csv",
+    ),
+    "validate": (
+        "# how far each model is off where its conditions hold",
+        "tcpwhy model validate transfers.csv",
+        "# every transfer beside one model",
+        "tcpwhy model validate transfers.csv -m pftk --rows",
+    ),
+}
+GIVEN = {
+    "capacity_bps": "1Gbit/s",
+    "window_bytes": "64KiB",
+    "rtt_ns": "100ms",
+    "loss": "0.1%",
+    "bottleneck_bps": "100Mbit/s",
+    "rtt_min_ns": "40ms",
+    "size_bytes": "1MB",
+}
+"""What examples give for the parameters that a model needs."""
 
 
 @click.group("model", cls=Models, invoke_without_command=True)
@@ -78,8 +105,23 @@ def _option(parameter: Parameter) -> click.Option:
     words = "|".join(parameter.choices)
     return click.Option(
         [f"--{parameter.quantity.replace('_', '-')}", parameter.name],
-        metavar=words or METAVARS.get(parameter.unit, "NUMBER"),
+        metavar=words or METAVARS_OF.get(parameter.name) or METAVARS.get(parameter.unit, "NUMBER"),
         help=parameter.doc + default,
+    )
+
+
+def _examples(chosen: Model) -> tuple[str, ...]:
+    """Give a line with all that a model needs, and one that varies the last of it."""
+    needed = [parameter for parameter in chosen.parameters if parameter.required]
+    words = [f"--{one.quantity.replace('_', '-')} {GIVEN[one.name]}" for one in needed]
+    line, varied = f"tcpwhy model {chosen.name} ", GIVEN[needed[-1].name]
+    number, unit = re.findall(r"[\d.]+|\D+", varied)
+    sweep = f"--sweep {needed[-1].quantity}={varied}..{float(number) * 10:g}{unit}"
+    return (
+        "# one value",
+        line + " ".join(words),
+        f"# a table over {_title(needed[-1].name)}",
+        line + " ".join([*words[:-1], sweep]),
     )
 
 
@@ -92,7 +134,7 @@ def _common() -> list[click.Parameter]:
         ),
         click.Option(
             ["--points"],
-            type=click.IntRange(min=2, max=10_000),
+            type=CountType(min=2, max=10_000),
             default=11,
             show_default=True,
             help="Rows of the table.",
@@ -112,7 +154,9 @@ def _common() -> list[click.Parameter]:
     ]
 
 
-METAVARS = {"ns": "DURATION", "bytes": "SIZE", "bps": "RATE", "": "NUMBER|PERCENT"}
+METAVARS = {"ns": "DURATION", "bytes": "SIZE", "bps": "RATE", "segs": "COUNT"}
+"""Words by unit; a quantity without one has its own here, or is a NUMBER."""
+METAVARS_OF = {"loss": "NUMBER|PERCENT", "packets_per_ack": "COUNT"}
 
 
 def _help(chosen: Model) -> str:

@@ -6,7 +6,7 @@ import click
 
 from tcpwhy._core import UsageError
 from tcpwhy.cli._help import Described
-from tcpwhy.cli._options import INPUT
+from tcpwhy.cli._options import INPUT, CountType
 from tcpwhy.cli._progress import progress_of
 
 SECTION = "Captures"
@@ -30,14 +30,14 @@ EXAMPLES = (
 @click.option("--study", is_flag=True, help="Add what the IM 2021 paper shows for its traces.")
 @click.option(
     "--flows",
-    type=click.IntRange(min=0),
+    type=CountType(min=0),
     default=30,
     show_default=True,
     help="Connections with a page of their own.",
 )
 @click.option(
     "--graphs",
-    type=click.IntRange(min=0),
+    type=CountType(min=0),
     help="How many of them have a time-sequence graph; a capture is read again for each.  [default:"
     " all of a small capture, 6 of one beyond 160 MB]",
 )

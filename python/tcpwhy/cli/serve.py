@@ -37,6 +37,7 @@ EXAMPLES = (
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
+    metavar="PORT",
     default=8080,
     show_default=True,
     help="Port to listen on; 0 is any that is free.",

@@ -16,7 +16,7 @@ from tcpwhy._core import UsageError
 from tcpwhy.analysis import TABLES as ANALYSED
 from tcpwhy.cli import INTERRUPTED
 from tcpwhy.cli._help import Described
-from tcpwhy.cli._options import FORMAT, options
+from tcpwhy.cli._options import COUNT, FORMAT, options
 from tcpwhy.cli._progress import bar
 from tcpwhy.cli._stopping import stopping
 from tcpwhy.simulation import TABLES, Simulation, bundled, find, scenarios, simulate
@@ -55,7 +55,7 @@ EXAMPLES = (
     metavar="FILE",
     help="With --world: only write its scenario.",
 )
-@options("simulate")
+@options("simulate", seed={"metavar": "SEED"})
 @click.option(
     "--table",
     "tables",
@@ -74,9 +74,7 @@ EXAMPLES = (
     help="Where to write; may be repeated. Of several scenarios each has its own: NAME goes into"
     " the name of a file, and becomes a store in a folder.",
 )
-@click.option(
-    "--workers", type=click.IntRange(min=1), help="Scenarios at once.  [default: all cores]"
-)
+@click.option("--workers", type=COUNT, help="Scenarios at once.  [default: all cores]")
 def command(
     paths: tuple[Path, ...],
     is_list: bool,

@@ -12,7 +12,7 @@ import click
 from tcpwhy._core import InputError
 from tcpwhy.cli import INTERRUPTED
 from tcpwhy.cli._help import Described
-from tcpwhy.cli._options import DURATION
+from tcpwhy.cli._options import COUNT, DURATION
 from tcpwhy.cli._stopping import stopping
 from tcpwhy.terminal import Style, grid, room, width, wrapped
 from tcpwhy.units import as_duration, as_rate, nanoseconds
@@ -45,7 +45,9 @@ EXAMPLES = (
 
 
 @click.command("sockets", cls=Described)
-@click.option("--pid", type=click.IntRange(min=1), help="Only the sockets of this process.")
+@click.option(
+    "--pid", type=click.IntRange(min=1), metavar="PID", help="Only the sockets of this process."
+)
 @click.option(
     "--state",
     "states",
@@ -54,16 +56,21 @@ EXAMPLES = (
     help="Only sockets in this state; may be repeated.",
 )
 @click.option(
-    "--port", type=click.IntRange(1, 65535), help="Only sockets with this port at either end."
+    "--port",
+    type=click.IntRange(1, 65535),
+    metavar="PORT",
+    help="Only sockets with this port at either end.",
 )
-@click.option("--sport", type=click.IntRange(1, 65535), help="The same for this host's end.")
-@click.option("--dport", type=click.IntRange(1, 65535), help="The same for the other end.")
+@click.option(
+    "--sport", type=click.IntRange(1, 65535), metavar="PORT", help="The same for this host's end."
+)
+@click.option(
+    "--dport", type=click.IntRange(1, 65535), metavar="PORT", help="The same for the other end."
+)
 @click.option(
     "--interval", type=DURATION, default="1s", show_default=True, help="Time that is looked at."
 )
-@click.option(
-    "--count", type=click.IntRange(min=1), help="How many intervals.  [default: 1, as ss]"
-)
+@click.option("--count", type=COUNT, help="How many intervals.  [default: 1, as ss]")
 @click.option("-w", "--watch", is_flag=True, help="Go on until Ctrl-C.")
 @click.option("-a", "--all", "all_", is_flag=True, help="Sockets on which nothing moves as well.")
 @click.option("--evidence", is_flag=True, help="The numbers behind each limit, on a second line.")

@@ -9,7 +9,7 @@ import click
 from tcpwhy._core import UsageError
 from tcpwhy.cli import INTERRUPTED
 from tcpwhy.cli._help import DescribedGroup
-from tcpwhy.cli._options import DURATION
+from tcpwhy.cli._options import COUNT, DURATION, CountType
 from tcpwhy.cli._progress import bar
 from tcpwhy.cli._stopping import stopping
 from tcpwhy.cli._study_internet import internet
@@ -27,6 +27,26 @@ EXAMPLES = (
     "# a figure of the paper, on a coarse grid",
     "tcpwhy study adaptivity --figure 2 --quick",
 )
+EXAMPLES_OF = {
+    "adaptivity": (
+        "# a figure of the paper, on a coarse grid, as a chart",
+        "tcpwhy study adaptivity --figure 2 --quick -o figure.svg",
+        "# the same with the recovery of today, as rows",
+        "tcpwhy study adaptivity --figure 2 --recovery rack --format csv",
+    ),
+    "internet": (
+        "# the case study for captures at hand, with text, tables and figures in a folder",
+        "tcpwhy study internet day-1.pcap day-2.pcap -o case-study",
+        "# only what is on one port, as text",
+        "tcpwhy study internet day-1.pcap --filter 'port 443'",
+    ),
+    "mathis": (
+        "# less than a minute, in the simulator alone",
+        "tcpwhy study mathis --place simulator --quick",
+        "# all of it, to be interrupted and resumed, as a chart",
+        "sudo tcpwhy study mathis --resume transfers.jsonl -o mathis.svg",
+    ),
+}
 
 
 @click.group("study", cls=DescribedGroup)
@@ -39,7 +59,7 @@ _SETTINGS = [
     ("reno-rules", click.Choice(["ns3", "rfc5681"]), "How recovery without SACK counts."),
     ("rate-bps", click.IntRange(min=1000), "Rate of every link in bit/s."),
     ("delay", DURATION, "Propagation delay of every link."),
-    ("buffer-packets", click.IntRange(min=1), "Packets that may wait in front of every link."),
+    ("buffer-packets", COUNT, "Packets that may wait in front of every link."),
     ("packet-bytes", click.IntRange(43, 65535), "Length of all packets with 42 bytes of headers."),
     ("rto-min", DURATION, "Lower bound of the retransmission timeout."),
     ("rto-max", DURATION, "Upper bound of the retransmission timeout, also of the lower one."),
@@ -48,6 +68,12 @@ _SETTINGS = [
     ("warm", DURATION, "When the measurement begins."),
     ("duration", DURATION, "How long it lasts."),
 ]
+METAVARS = {
+    "rate-bps": "BPS",
+    "packet-bytes": "BYTES",
+    "jitter-packets": "PACKETS",
+    "seed": "SEED",
+}
 
 
 def _settings(function: Any) -> Any:
@@ -55,7 +81,9 @@ def _settings(function: Any) -> Any:
         repeated = f"{meaning} May be repeated where the figure varies it."
         varied = name in ("recovery", "rate-bps", "delay", "buffer-packets", "packet-bytes")
         text = repeated if varied or name == "rto-max" else meaning
-        function = click.option(f"--{name}", type=kind, multiple=True, help=text)(function)
+        function = click.option(
+            f"--{name}", type=kind, metavar=METAVARS.get(name), multiple=True, help=text
+        )(function)
     return function
 
 
@@ -64,6 +92,7 @@ def _settings(function: Any) -> Any:
     "--figure",
     "figures",
     type=click.IntRange(2, 15),
+    metavar="FIGURE",
     multiple=True,
     help="Figure of the paper; may be repeated. All from 2 to 15 unless given.",
 )
@@ -76,10 +105,10 @@ def _settings(function: Any) -> Any:
     metavar="HZ",
     help="Frequency of the UDP source; may be repeated.  [default: 33 from 0.05 to 10 per s]",
 )
-@click.option("--points", type=click.IntRange(min=2), help="How many frequencies from 0.05 to 10.")
-@click.option("--phases", type=click.IntRange(min=1), help="Start phases to take the mean over.")
+@click.option("--points", type=CountType(min=2), help="How many frequencies from 0.05 to 10.")
+@click.option("--phases", type=COUNT, help="Start phases to take the mean over.")
 @_settings
-@click.option("--workers", type=click.IntRange(min=1), help="Threads.  [default: all cores]")
+@click.option("--workers", type=COUNT, help="Threads.  [default: all cores]")
 @click.option("--format", type=click.Choice(formats()), help="Format of standard output.")
 @click.option(
     "-o",

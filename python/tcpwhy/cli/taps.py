@@ -11,7 +11,7 @@ import click
 from tcpwhy._core import InputError, UsageError
 from tcpwhy.cli import INTERRUPTED
 from tcpwhy.cli._help import Described
-from tcpwhy.cli._options import INPUT, OUTPUT
+from tcpwhy.cli._options import COUNT, INPUT, OUTPUT
 from tcpwhy.cli._stopping import stopping
 from tcpwhy.sinks import open_sink, pour, tables_of
 from tcpwhy.taps import Between, Bounds, Clocks, Pair, clocks, merge, merge_rows, pairs, point
@@ -33,7 +33,7 @@ EXAMPLES = (
 @click.option("--flow", metavar="COMMUNITY_ID", help="Only this connection.")
 @click.option(
     "--top",
-    type=click.IntRange(min=1),
+    type=COUNT,
     default=MOST_FLOWS,
     show_default=True,
     help="How many of the largest connections.",

@@ -13,6 +13,7 @@ from weights_file import Weights
 
 from accuracy import wild
 from fit import gather
+from kernel_worlds import judged
 
 ROOT = Path(__file__).resolve().parent.parent
 SHIPPED = Weights((ROOT / "crates/core/src/diagnosis/model/weights.bin").read_bytes())
@@ -187,6 +188,24 @@ def test_real_captures_that_judge_are_not_fitted():
     assert fitted
     assert judging
     assert not fitted & judging
+
+
+def test_recordings_are_of_worlds_of_one_purpose(tmp_path):
+    seeds = range(800_000, 800_010)
+    fitted = {seed for seed in seeds if judged.is_fitted(seed)}
+    assert 0 < len(fitted) < len(seeds)
+    asked = []
+
+    def judged_alone(seed):
+        asked.append(seed)
+        return []
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(judged, "seeds", lambda folder, span: list(seeds))
+        patched.setattr(judged, "of_world", lambda folder, seed: judged_alone(seed))
+        judged.report(tmp_path, None)
+    assert asked
+    assert not fitted & set(asked)
 
 
 def test_the_shipped_weights_are_whole_and_their_calibration_rises():

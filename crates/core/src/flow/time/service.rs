@@ -1,6 +1,6 @@
-//! How evenly the path serves a direction: what is acknowledged in spans of four lengths, while data
-//! is outstanding and nothing is repaired. A link of fixed rate serves a queue evenly at all lengths;
-//! cross traffic, aggregated frames and rates that walk show at theirs.
+//! How evenly the path serves a direction: what is acknowledged in spans of four lengths, while
+//! data is outstanding and nothing is repaired. A link of fixed rate serves a queue evenly at all
+//! lengths. Cross traffic, aggregated frames and rates that walk show at theirs.
 
 use crate::flow::time::moments::Moments;
 use crate::units::Nanos;

@@ -9,7 +9,7 @@ mod side;
 pub use setup::{End, Flow, Place, UdpSource};
 
 use crate::agenda::Agenda;
-use crate::endpoint::{Endpoint, Snapshot};
+use crate::endpoint::{Endpoint, PeerMemory, Snapshot};
 use crate::link::Element;
 use crate::link::event::{Action, Backlog, Event};
 use crate::link::path::Path;
@@ -21,6 +21,7 @@ use crate::truth::Truth;
 use crate::truth::answer::Answer;
 use crate::truth::history::{self, History};
 use side::Side;
+use std::collections::BTreeMap;
 use tcpwhy_core::units::Nanos;
 
 /// A network with its hosts, and what has happened in it so far.
@@ -40,6 +41,8 @@ pub struct Simulation<E> {
     packets: u64,
     events_seen: u64,
     scratch: Vec<Event>,
+    /// What a host keeps of another one from connection to connection, by both addresses.
+    memories: BTreeMap<[[u8; 16]; 2], PeerMemory>,
 }
 
 /// Who an entry of the agenda is.
@@ -127,6 +130,7 @@ impl<E: Endpoint> Simulation<E> {
             packets: 0,
             events_seen: 0,
             scratch: Vec::new(),
+            memories: BTreeMap::new(),
         }
     }
 

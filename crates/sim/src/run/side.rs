@@ -90,6 +90,10 @@ impl<E: Endpoint> Simulation<E> {
         let now = self.now;
         let side = &mut self.sides[number];
         if side.opens.take_if(|at| *at <= now).is_some() {
+            let Addresses { src, dst } = self.routes[number].addresses;
+            if let Some(memory) = self.memories.get(&[src.addr, dst.addr]) {
+                side.endpoint.recall(*memory);
+            }
             side.endpoint.open(now);
         }
         if side.endpoint.next_timer().is_some_and(|due| due <= now) {
@@ -119,7 +123,14 @@ impl<E: Endpoint> Simulation<E> {
 
     fn arrive(&mut self, side: usize, record: Record) {
         if let Content::Tcp(header, _) = &record.content {
-            self.sides[side].endpoint.receive(self.now, header, record.ecn);
+            let endpoint = &mut self.sides[side].endpoint;
+            endpoint.receive(self.now, header, record.ecn);
+            if header.flags & flags::SYN != 0
+                && let Some(memory) = endpoint.memory()
+            {
+                let Addresses { src, dst } = self.routes[side].addresses;
+                self.memories.insert([src.addr, dst.addr], memory);
+            }
         }
         self.observe_arrival(side ^ 1, record);
     }

@@ -29,13 +29,19 @@ pub struct EndpointSettings {
     pub iss: Seq,
     /// What it draws at random comes from here.
     pub seed: u64,
+    /// The Fast Open cookie that its host gives to the other one.
+    pub cookie: u32,
 }
 
 impl Scenario {
     /// Builds the simulation.
     pub fn build(&self) -> Built<Connection> {
         self.build_with(|settings| {
-            Connection::new(&settings.tcp.config(settings.iss, settings.seed))
+            let mut config = settings.tcp.config(settings.iss, settings.seed);
+            if let Some(fast_open) = &mut config.fast_open {
+                fast_open.issued = settings.cookie;
+            }
+            Connection::new(&config)
         })
     }
 
@@ -48,10 +54,12 @@ impl Scenario {
             let settings = |i: usize| {
                 let half = (2 * number + i) as u64;
                 let mut random = Random::stream(self.seed, STREAM_ENDPOINT + half);
-                let (name, flow) = [(&flow.from, &flow.tcp), (&flow.to, &flow.peer_tcp)][i];
+                let sides = [(&flow.from, &flow.tcp), (&flow.to, &flow.peer_tcp)];
+                let (name, own) = sides[i];
                 let host = &self.hosts[name.get_ref()].tcp;
                 let iss = Seq(random.bits() as u32);
-                EndpointSettings { tcp: flow.over(host), iss, seed: random.bits() }
+                let cookie = self.cookie([name, sides[1 - i].0].map(|name| hosts[name.get_ref()]));
+                EndpointSettings { tcp: own.over(host), iss, seed: random.bits(), cookie }
             };
             let endpoints = [make(settings(0)), make(settings(1))];
             let ports = flow.ports(number);
@@ -112,6 +120,16 @@ impl Scenario {
             (name.clone(), octets)
         };
         self.hosts.iter().enumerate().map(address).collect()
+    }
+
+    /// The Fast Open cookie that the first of two hosts gives to the second: the same in every
+    /// connection, and known to nobody else.
+    fn cookie(&self, addresses: [[u8; 16]; 2]) -> u32 {
+        let bytes = addresses.iter().flatten();
+        let mixed = bytes.fold(self.seed, |mixed, byte| {
+            (mixed ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        Random::stream(mixed, STREAM_COOKIE).bits() as u32
     }
 
     fn add_udp<E: Endpoint>(
@@ -216,6 +234,7 @@ const STREAM_ENDPOINT: u64 = 1 << 32;
 const STREAM_WORKLOAD: u64 = 2 << 32;
 const STREAM_UDP: u64 = 3 << 32;
 const STREAM_TAP: u64 = 4 << 32;
+const STREAM_COOKIE: u64 = 5 << 32;
 
 /// Ports: that of iperf for the service, the dynamic ones (RFC 6335) for who opens.
 const SERVICE_PORT: u16 = 5001;

@@ -10,10 +10,10 @@ pub use setup::{End, Flow, Place, UdpSource};
 
 use crate::agenda::Agenda;
 use crate::endpoint::{Endpoint, PeerMemory, Snapshot};
-use crate::link::Element;
 use crate::link::event::{Action, Backlog, Event};
 use crate::link::path::Path;
-use crate::packet::{Ecn, Packet};
+use crate::link::{Body, Element};
+use crate::packet::{Ecn, Packet, TcpHeader};
 use crate::source::udp::Emissions;
 use crate::tap::frame::Addresses;
 use crate::tap::{Content, Joiner, Record, Tap};
@@ -41,6 +41,8 @@ pub struct Simulation<E> {
     packets: u64,
     events_seen: u64,
     scratch: Vec<Event>,
+    /// The address of each host, by its number.
+    hosts: Vec<[u8; 16]>,
     /// What a host keeps of another one from connection to connection, by both addresses.
     memories: BTreeMap<[[u8; 16]; 2], PeerMemory>,
 }
@@ -66,7 +68,22 @@ pub struct Cargo {
     /// Position on the route of the half.
     hop: u8,
     ip_id: u16,
+    /// Numbers of the hosts that send and receive it.
+    hosts: [u16; 2],
     content: Content,
+}
+
+impl Body for Cargo {
+    fn hosts(&self) -> [u32; 2] {
+        self.hosts.map(u32::from)
+    }
+
+    fn tcp(&mut self) -> Option<&mut TcpHeader> {
+        match &mut self.content {
+            Content::Tcp(header, _) => Some(header),
+            Content::Udp(_) => None,
+        }
+    }
 }
 
 /// The links of a half in order, and the taps before each link and at the end, as bits.
@@ -74,6 +91,8 @@ struct Route {
     links: Vec<usize>,
     taps: Vec<u32>,
     addresses: Addresses,
+    /// Numbers of both hosts, in the order in which they came.
+    hosts: [u16; 2],
     /// Bytes of the IP header and of the link layer.
     headers_bytes: u32,
 }
@@ -130,6 +149,7 @@ impl<E: Endpoint> Simulation<E> {
             packets: 0,
             events_seen: 0,
             scratch: Vec::new(),
+            hosts: Vec::new(),
             memories: BTreeMap::new(),
         }
     }
@@ -377,7 +397,7 @@ impl<E: Endpoint> Simulation<E> {
         let counts = &mut self.counts[half];
         counts.sent += 1;
         counts.in_network_max = counts.in_network_max.max(counts.in_network());
-        let body = Cargo { hop: 0, ip_id, content };
+        let body = Cargo { hop: 0, ip_id, hosts: self.routes[half].hosts, content };
         let packet = Packet { id: self.packets, flow: half as u32, wire_bytes, ecn, body };
         self.packets += 1;
         self.enter(self.routes[half].links[0], packet);

@@ -3,6 +3,7 @@
 //! [`Simulation`] is one closed world: nothing is static, so that a thousand of them run side by
 //! side. Its main path is [`Simulation::run_until`] → `wake` → `forward` → `turn`.
 
+mod relay;
 mod setup;
 mod side;
 
@@ -31,6 +32,7 @@ pub struct Simulation<E> {
     actors: Vec<Actor>,
     links: Vec<Link>,
     sides: Vec<Side<E>>,
+    relays: Vec<relay::Relay>,
     udp: Vec<Udp>,
     /// Per half: the flows' two each, then the UDP sources.
     routes: Vec<Route>,
@@ -140,6 +142,7 @@ impl<E: Endpoint> Simulation<E> {
             actors: Vec::new(),
             links: Vec::new(),
             sides: Vec::new(),
+            relays: Vec::new(),
             udp: Vec::new(),
             routes: Vec::new(),
             counts: Vec::new(),

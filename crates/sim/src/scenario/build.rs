@@ -4,6 +4,7 @@ use super::*;
 use crate::endpoint::Endpoint;
 use crate::random::Random;
 use crate::run::{End, Flow, Place, Simulation, UdpSource};
+use crate::source::Idle;
 use crate::tap::frame::Addresses;
 use crate::tap::{Manner, Tap};
 use crate::tcp::Connection;
@@ -50,7 +51,13 @@ impl Scenario {
         let mut simulation = Simulation::new(self.overhead_bytes.0);
         let links = self.add_links(&mut simulation);
         let hosts = self.addresses();
-        for (number, (flow, start)) in self.flows().into_iter().enumerate() {
+        let flows = self.flows();
+        let relays: BTreeMap<usize, usize> = (0..flows.len())
+            .filter_map(|number| Some((flows[number].0.workload.relay()?.of, number)))
+            .collect();
+        // Of a flow that ends at a proxy, the program at its other side waits behind the proxy.
+        let mut behind = BTreeMap::new();
+        for (number, (flow, start)) in flows.iter().copied().enumerate() {
             let settings = |i: usize| {
                 let half = (2 * number + i) as u64;
                 let mut random = Random::stream(self.seed, STREAM_ENDPOINT + half);
@@ -67,10 +74,18 @@ impl Scenario {
                 .map(|(host, port)| wire::Endpoint { addr: hosts[host.get_ref()], port });
             let random = Random::stream(self.seed, STREAM_WORKLOAD + number as u64);
             let programs = flow.workload.build(start.0, random);
-            let reader = programs.receiver.unwrap_or_else(|| flow.reader.build());
+            let receiver = programs.receiver.or_else(|| behind.remove(&number).flatten());
+            let reader = match relays.get(&number) {
+                Some(relay) => {
+                    behind.insert(*relay, receiver);
+                    Box::new(Idle)
+                }
+                None => receiver.unwrap_or_else(|| flow.reader.build()),
+            };
             let mut applications = [Some(programs.sender), Some(reader)];
             let mut endpoints = endpoints.map(Some);
             let ends = [(&flow.from, OpenedBy::From), (&flow.to, OpenedBy::To)];
+            let is_relay = flow.workload.relay().is_some();
             let mut i = 0;
             let ends = ends.map(|(name, opener)| {
                 let host = &self.hosts[name.get_ref()];
@@ -78,7 +93,7 @@ impl Scenario {
                     endpoint: endpoints[i].take().expect("taken once"),
                     application: applications[i].take().expect("taken once"),
                     address: addresses[i],
-                    opens: (flow.opened_by == opener).then_some(start.0),
+                    opens: (flow.opened_by == opener && !is_relay).then_some(start.0),
                     tso: host.tso,
                     gro: host.gro_ms.map(|ms| ms.0),
                 };
@@ -86,6 +101,9 @@ impl Scenario {
                 end
             });
             simulation.add_flow(Flow { ends, routes: routes(&links, &flow.path) });
+            if let Some(relay) = flow.workload.relay() {
+                simulation.add_relay([2 * relay.of + 1, 2 * number], relay.buffer_bytes.0);
+            }
         }
         self.add_udp(&mut simulation, &links, &hosts);
         let taps = self.add_taps(&mut simulation, &links, &hosts);

@@ -51,7 +51,7 @@ fn took(list: &[(Nanos, usize, TcpHeader)], flow: usize) -> Nanos {
     let is_data = |(_, half, header): &&(Nanos, usize, TcpHeader)| {
         *half == 2 * flow && header.payload_bytes > 0
     };
-    list.iter().filter(is_data).next_back().unwrap().0 - begin
+    list.iter().rfind(is_data).unwrap().0 - begin
 }
 
 #[test]
@@ -148,13 +148,13 @@ fn a_proxy_holds_no_more_than_its_buffers_and_loses_nothing() {
 
 #[test]
 fn a_proxy_passes_questions_on_and_answers_back() {
-    let talk =
-        "workload.request_response = { request_bytes = 300, response_bytes = 20_000, count = 3 }";
+    let talk = "workload.request_response = \
+         { request_bytes = 300, response_bytes = 20_000, count = 3 }";
     let mut world = run(&scenario("rwnd_split_proxy.toml", &[("workload.bulk = {}", talk)]));
     assert_eq!([0, 2].map(|half| world.delivered_bytes(half)), [900; 2]);
     assert_eq!([1, 3].map(|half| world.delivered_bytes(half)), [60_000; 2]);
-    // The proxy hears of the first connection after half a round trip of 20 ms, and opens the second
-    // one when the whole handshake is over.
+    // The proxy hears of the first connection after half a round trip of 20 ms. It opens the
+    // second one when the whole handshake is over.
     let list = seen(&mut world, 1);
     let begins = |half| list.iter().find(|one| one.1 == half).unwrap().0.0 as f64 / 1e6;
     assert!((10.0..10.1).contains(&begins(0)) && (30.0..30.1).contains(&begins(2)), "{list:?}");

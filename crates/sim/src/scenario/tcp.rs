@@ -269,7 +269,8 @@ macro_rules! overlay {
 
 overlay! {
     profile controller recovery reno_rules mss initial_window_segs initial_ssthresh_bytes
-    cwnd_clamp_bytes sack timestamps window_scaling ecn fast_open rto_initial_ms rto_min_ms rto_max_ms
+    cwnd_clamp_bytes sack timestamps window_scaling ecn fast_open
+    rto_initial_ms rto_min_ms rto_max_ms
     rto_granularity_ms rto_tick_ms limited_transmit prr frto tlp nagle delayed_ack_ms
     delayed_ack_segs
     send_buffer_bytes receive_buffer_bytes window_clamp_bytes pacing_rate_bps tso_max_bytes

@@ -63,8 +63,8 @@ impl Connection {
         (payload, Some(Cookie::Value(memory.cookie)))
     }
 
-    /// The peer's SYN-ACK arrived: its cookie is for the next connection. One that was not asked for
-    /// is ignored.
+    /// The peer's SYN-ACK arrived: its cookie is for the next connection. One that was not asked
+    /// for is ignored.
     pub(super) fn note_cookie(&mut self, header: &TcpHeader) {
         let was_asked = self.handshake.fast_open.asked;
         if let Some(fast_open) = &mut self.config.fast_open
@@ -74,8 +74,8 @@ impl Connection {
         }
     }
 
-    /// The SYN-ACK says whether the data of the SYN arrived. Gives whether it leaves again: at once,
-    /// and without a fall of cwnd (`tcp_rcv_fastopen_synack`).
+    /// The SYN-ACK says whether the data of the SYN arrived. Gives whether it leaves again: at
+    /// once, and without a fall of cwnd (`tcp_rcv_fastopen_synack`).
     pub(super) fn settle_syn_data(&mut self, now: Nanos, header: &TcpHeader) -> bool {
         let Progress { sent_bytes, sent_at, .. } = self.handshake.fast_open;
         if sent_bytes == 0 {

@@ -10,9 +10,9 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use tcpwhy_core::units::Nanos;
 
-/// A queue for each flow, as `fq_codel` has it, whose turn is the shorter the more flows of its host
-/// send: hosts get equal shares, and so do the flows of a host. CoDel with ECN stands for CAKE's
-/// COBALT, without its BLUE. One tin; what shapes is the link.
+/// A queue for each flow, as `fq_codel` has it, whose turn is the shorter the more flows of its
+/// host send: hosts get equal shares, and so do the flows of a host. CoDel with ECN stands for
+/// CAKE's COBALT, without its BLUE. One tin; what shapes is the link.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cake {
@@ -57,7 +57,7 @@ impl Discipline for Cake {
         };
         // `cake_set_rate`: a quantum is what the rate carries in a quarter of a millisecond, from
         // 300 bytes to a full frame.
-        let per_quantum = rate_bps.map_or(FRAME_BYTES, |bps| bps / 8 >> 12);
+        let per_quantum = rate_bps.map_or(FRAME_BYTES, |bps| (bps / 8) >> 12);
         let quantum = per_quantum.clamp(QUANTUM_BYTES_MIN, FRAME_BYTES);
         let limit = self.limit_bytes.map_or_else(|| self.buffer(rate_bps), |limit| limit.0);
         let limit = Limit::of(None, Some(Count(limit)));

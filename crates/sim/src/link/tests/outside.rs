@@ -71,7 +71,7 @@ fn shares(isolate: &str, hosts: impl Fn(u32) -> [u32; 2]) -> Vec<f64> {
         let at = Nanos(111_111 * id as i64);
         element.push(at, Packet { id, flow, wire_bytes: 1000, ecn: Ecn::NotEct, body });
     }
-    let mut counts = vec![0.0; 9];
+    let mut counts = [0.0; 9];
     while let Some((_, packet)) = element.pop(Nanos(6 * SECOND.0)) {
         counts[packet.flow as usize] += 1.0;
     }

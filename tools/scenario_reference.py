@@ -35,6 +35,7 @@ _WORDS = {
     "IpAddr": "an IP address",
     "Vec<f64>": "a list of numbers",
     "Vec<u64>": "a list of whole numbers",
+    "Vec<Stripped>": "a list of `mss`, `window_scale`, `sack_permitted`, `timestamps`, `fast_open`",
     "Vec<Count>": "a list of whole numbers from 1",
     "Vec<String>": "a list of words",
     "Vec<(Seconds, Seconds)>": "a list of pairs of times in seconds",
@@ -74,7 +75,7 @@ class Item(NamedTuple):
 def page() -> Iterator[str]:
     """Give the lines of the page."""
     scenario, tcp = _items("scenario/mod.rs"), _items("scenario/tcp.rs")
-    enums = {**scenario, **tcp, **_items("link/jitter.rs")}
+    enums = {**scenario, **tcp, **_items("link/jitter.rs"), **_items("link/queue/cake.rs")}
     yield "# Scenario files"
     yield ""
     yield "A scenario is a TOML file. Times, sizes and rates have their unit in the name of the"

@@ -47,6 +47,16 @@ pub trait Socket {
 
 /// One side of a TCP connection.
 pub trait Endpoint: Socket {
+    /// What the host remembers of earlier connections to this peer; before `open`.
+    fn recall(&mut self, memory: PeerMemory) {
+        let _ = memory;
+    }
+
+    /// What the host is to remember of this peer, once its SYN has arrived.
+    fn memory(&self) -> Option<PeerMemory> {
+        None
+    }
+
     /// Starts the handshake. An endpoint that is never opened listens.
     fn open(&mut self, now: Nanos);
 
@@ -75,6 +85,15 @@ pub trait Endpoint: Socket {
 
     /// Whether the connection is over in both directions or was given up.
     fn is_finished(&self) -> bool;
+}
+
+/// What a host keeps of a peer from one connection to the next (RFC 7413 section 4.1.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerMemory {
+    /// The cookie that the peer gave.
+    pub cookie: u32,
+    /// The MSS option of its SYN-ACK.
+    pub mss: u16,
 }
 
 /// A segment on its way out.

@@ -56,8 +56,19 @@ pub struct TcpHeader {
     pub sack_permitted: bool,
     /// Timestamps option: tsval, tsecr.
     pub timestamps: Option<(u32, u32)>,
+    /// Fast Open option (RFC 7413).
+    pub fast_open: Option<Cookie>,
     /// SACK blocks, most recent first; the first may be a DSACK (RFC 2883).
     pub sack: SackBlocks,
+}
+
+/// What the Fast Open option says (RFC 7413 section 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cookie {
+    /// The client asks for a cookie.
+    Request,
+    /// A cookie: eight bytes on the wire, as many as Linux gives, of which four differ here.
+    Value(u32),
 }
 
 /// Up to four SACK blocks: what 40 bytes of TCP options hold (RFC 2018 section 3). It reads like a
@@ -116,12 +127,17 @@ impl<'a> IntoIterator for &'a SackBlocks {
 
 impl TcpHeader {
     /// Length of the header with its options in bytes, padded to 32-bit words
-    /// (RFC 9293 section 3.1, 7323 section 2.2 and 3.2, 2018 section 2 and 3).
+    /// (RFC 9293 section 3.1, 7323 section 2.2 and 3.2, 2018 section 2 and 3, 7413 section 4.1.1).
     pub fn header_bytes(&self) -> u32 {
         let options = self.mss.map_or(0, |_| 4)
             + self.window_scale.map_or(0, |_| 3)
             + if self.sack_permitted { 2 } else { 0 }
             + self.timestamps.map_or(0, |_| 10)
+            + match self.fast_open {
+                None => 0,
+                Some(Cookie::Request) => 2,
+                Some(Cookie::Value(_)) => 10,
+            }
             + if self.sack.is_empty() { 0 } else { 2 + 8 * self.sack.len() as u32 };
         20 + options.div_ceil(4) * 4
     }

@@ -34,7 +34,7 @@ host = "A"
 "#;
 
 /// What is replaced by what, and how the refusal begins.
-const REFUSALS: [(&str, &str, &str); 21] = [
+const REFUSALS: [(&str, &str, &str); 30] = [
     (
         "interval_ms = 10",
         "interval_ms = 0",
@@ -120,7 +120,73 @@ const REFUSALS: [(&str, &str, &str); 21] = [
         "workload.phases.list = []",
         "15: flows[0].workload.phases: list: expected at least one workload",
     ),
+    (
+        "tcp.mss = 1460",
+        "tcp.fast_open = \"yes\"",
+        "16: flows[0].tcp.fast_open: invalid type: string \"yes\", expected a boolean",
+    ),
+    (
+        "{ delay.delay_ms = 5 }",
+        "{ options = {} }, { delay.delay_ms = 5 }",
+        "9: links.wan.forward[1].options: expected `strip`, `mss_max_bytes` or `drop_syn_data`",
+    ),
+    (
+        "{ delay.delay_ms = 5 }",
+        "{ options.strip = [\"sack\"] }, { delay.delay_ms = 5 }",
+        "9: links.wan.forward[1].options.strip[0]: unknown name `sack`, expected one of `mss`, \
+         `window_scale`, `sack_permitted`, `timestamps`, `fast_open`",
+    ),
+    (
+        "red = { min_packets = 5, max_packets = 15 }",
+        "cake.isolate = \"hosts\"",
+        "8: links.wan.forward[0].rate.queue.cake.isolate: unknown name `hosts`, expected one of \
+         `flows`, `dual_srchost`, `dual_dsthost`, `triple_isolate`",
+    ),
+    (
+        "red = { min_packets = 5, max_packets = 15 }",
+        "cake.rtt_ms = 0",
+        "8: links.wan.forward[0].rate.queue.cake.rtt_ms: invalid value",
+    ),
+    (
+        "workload.chunks = { chunk_bytes = 1000, interval_ms = 10 }",
+        "workload.relay = { of = 0, buffer_bytes = 1000 }",
+        "12: flows[0].workload.relay.of: 0: expected a flow before this one, 0",
+    ),
+    ("[[udp]]", RELAY_ELSEWHERE, "18: flows[1].workload.relay.of: flow 0 ends at `B`, not at `A`"),
+    ("[[udp]]", RELAY_TWICE, "23: flows[2].workload.relay.of: flow 0 has a relay already"),
+    (
+        "[[udp]]",
+        RELAY_LATER,
+        "18: flows[1].start_s: expected none: a relay opens when its flow does",
+    ),
 ];
+
+const RELAY_ELSEWHERE: &str = r#"[[flows]]
+from = "A"
+to = "B"
+path = ["wan"]
+workload.relay = { of = 0, buffer_bytes = 1000 }
+[[udp]]"#;
+
+const RELAY_TWICE: &str = r#"[[flows]]
+from = "B"
+to = "A"
+path = ["wan"]
+workload.relay = { of = 0, buffer_bytes = 1000 }
+[[flows]]
+from = "B"
+to = "A"
+path = ["wan"]
+workload.relay = { of = 0, buffer_bytes = 1000 }
+[[udp]]"#;
+
+const RELAY_LATER: &str = r#"[[flows]]
+from = "B"
+to = "A"
+path = ["wan"]
+workload.relay = { of = 0, buffer_bytes = 1000 }
+start_s = 1
+[[udp]]"#;
 
 #[test]
 fn what_does_not_fit_is_refused_with_its_place() {

@@ -7,10 +7,10 @@ use support::net::{Flow, Net, Pipe};
 use tcpwhy_core::units::{Nanos, Seq};
 use tcpwhy_core::wire::flags;
 use tcpwhy_sim::cc::{CONTROLLERS, Registration};
-use tcpwhy_sim::endpoint::{Endpoint, Socket};
-use tcpwhy_sim::packet::{Ecn, TcpHeader};
+use tcpwhy_sim::endpoint::{Endpoint, PeerMemory, Socket};
+use tcpwhy_sim::packet::{Cookie, Ecn, TcpHeader};
 use tcpwhy_sim::random::Random;
-use tcpwhy_sim::tcp::config::{Buffer, DelayedAck, Nagle, Pacing, Variant};
+use tcpwhy_sim::tcp::config::{Buffer, DelayedAck, FastOpen, Nagle, Pacing, Variant};
 use tcpwhy_sim::tcp::{Config, Connection};
 
 #[test]
@@ -28,7 +28,7 @@ fn every_byte_arrives_once_in_order() {
 fn config(controller: &'static Registration, recovery: Variant, random: &mut Random) -> Config {
     let mut pick = |count: u64| random.bits() % count;
     let delayed = DelayedAck { timeout: Nanos::from_millis(40), segments: 2, quick: 0 };
-    Config {
+    let mut config = Config {
         controller,
         recovery,
         mss: [536, 1_000, 1_460, 8_960][pick(4) as usize],
@@ -56,8 +56,19 @@ fn config(controller: &'static Registration, recovery: Variant, random: &mut Ran
         iss: Seq(random.bits() as u32),
         seed: random.bits(),
         ..Config::default()
-    }
+    };
+    config.fast_open = match random.bits() % 4 {
+        0 | 1 => None,
+        asks => {
+            let memory = PeerMemory { cookie: COOKIES[(random.bits() % 3) as usize], mss: 1460 };
+            Some(FastOpen { issued: COOKIES[0], memory: (asks == 2).then_some(memory) })
+        }
+    };
+    config
 }
+
+/// The right one twice, and a wrong one.
+const COOKIES: [u32; 3] = [7, 7, 8];
 
 fn path(random: &mut Random) -> Pipe {
     let mut below = |bound: f64| random.unit() * bound;
@@ -178,5 +189,10 @@ fn any_header(random: &mut Random, iss: Seq, irs: Seq) -> TcpHeader {
         let left = iss + pick(20_000);
         header.sack.push(left, left + pick(4_000));
     }
+    header.fast_open = match pick(4) {
+        0 => Some(Cookie::Request),
+        1 => Some(Cookie::Value(COOKIES[pick(3) as usize])),
+        _ => None,
+    };
     header
 }

@@ -1,6 +1,7 @@
 //! Frames as a network of TAP interfaces carries them: Ethernet II with IPv4 or IPv6, no VLAN.
 
 use std::net::IpAddr;
+use tcpwhy_sim::link::Body;
 use tcpwhy_sim::packet::Ecn;
 
 use super::offload::Checksum;
@@ -16,6 +17,18 @@ pub struct Frame {
     pub hop: u8,
     /// Whether its checksum is still to be completed, and where.
     pub checksum: Checksum,
+}
+
+impl Body for Frame {
+    fn hosts(&self) -> [u32; 2] {
+        let name = |address: [u8; 16]| {
+            address
+                .iter()
+                .fold(0u32, |mixed, byte| (mixed ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+        };
+        Headers::read(&self.bytes)
+            .map_or([0, 0], |headers| [headers.tuple.src, headers.tuple.dst].map(name))
+    }
 }
 
 /// Who talks to whom. Ports are 0 where the protocol has none.

@@ -110,6 +110,10 @@ pub fn emulate(request: Request) -> Result<Emulation, Error> {
         let message = format!("{taps} interfaces for {hosts} hosts: one for each is needed");
         return Err(Error::Usage(message));
     }
+    if let Some((link, element)) = scenario.changes_headers() {
+        let message = format!("link `{link}`: `{element}` is only simulated, not emulated");
+        return Err(Error::Usage(message));
+    }
     let start = realtime::monotonic();
     let epoch = realtime::wall();
     let middle = request.middle.as_ref().and_then(|_| Middle::of(&scenario, epoch));

@@ -102,7 +102,9 @@ impl HyStart {
 /// bursts of 64 KiB at twice the window per round trip, at most 1 ms.
 fn offload_delay(path: &Path, cwnd: u64) -> Nanos {
     let srtt = path.srtt.unwrap_or(Nanos(0)).0 as u64;
-    Nanos((4 * 65_536 * srtt / (2 * cwnd).max(1)) as i64).min(Nanos::MILLISECOND)
+    // Echoes that nobody sent measure weeks.
+    let volume = srtt.saturating_mul(4 * 65_536);
+    Nanos((volume / (2 * cwnd).max(1)) as i64).min(Nanos::MILLISECOND)
 }
 
 /// `hystart_low_window`.

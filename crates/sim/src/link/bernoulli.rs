@@ -30,7 +30,7 @@ struct Coin {
 }
 
 impl Gate for Coin {
-    fn judge<B>(&mut self, _now: Nanos, _packet: &Packet<B>) -> Fate {
+    fn judge<B: Body>(&mut self, _now: Nanos, _packet: &mut Packet<B>) -> Fate {
         if self.random.chance(self.loss) { Fate::Drop("random_loss") } else { Fate::Pass }
     }
 }

@@ -46,7 +46,7 @@ struct List {
 }
 
 impl Gate for List {
-    fn judge<B>(&mut self, _now: Nanos, packet: &Packet<B>) -> Fate {
+    fn judge<B: Body>(&mut self, _now: Nanos, packet: &mut Packet<B>) -> Fate {
         let counts = packet.wire_bytes >= self.wire_bytes_min
             && self.flow.is_none_or(|flow| flow == packet.flow);
         self.counted += u64::from(counts);

@@ -30,7 +30,7 @@ struct Copier {
 }
 
 impl Gate for Copier {
-    fn judge<B>(&mut self, _now: Nanos, _packet: &Packet<B>) -> Fate {
+    fn judge<B: Body>(&mut self, _now: Nanos, _packet: &mut Packet<B>) -> Fate {
         if self.random.chance(self.probability) { Fate::Twice } else { Fate::Pass }
     }
 }

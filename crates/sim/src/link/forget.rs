@@ -34,7 +34,7 @@ struct Memory {
 }
 
 impl Gate for Memory {
-    fn judge<B>(&mut self, now: Nanos, packet: &Packet<B>) -> Fate {
+    fn judge<B: Body>(&mut self, now: Nanos, packet: &mut Packet<B>) -> Fate {
         let last = self.last.entry(packet.flow).or_insert(now);
         if now - *last > self.idle {
             return Fate::Drop("forgotten");

@@ -8,8 +8,8 @@ use tcpwhy_core::units::Nanos;
 
 /// The decision of such an element.
 pub(super) trait Gate: Send + 'static {
-    /// What happens to this packet.
-    fn judge<B>(&mut self, now: Nanos, packet: &Packet<B>) -> Fate;
+    /// What happens to this packet, which may be changed on the way.
+    fn judge<B: Body>(&mut self, now: Nanos, packet: &mut Packet<B>) -> Fate;
 }
 
 /// What happens to a packet at a gate.
@@ -38,8 +38,8 @@ impl<B: Body, G: Gate> Gated<B, G> {
 }
 
 impl<B: Body, G: Gate> Element<B> for Gated<B, G> {
-    fn push(&mut self, now: Nanos, packet: Packet<B>) {
-        match self.gate.judge(now, &packet) {
+    fn push(&mut self, now: Nanos, mut packet: Packet<B>) {
+        match self.gate.judge(now, &mut packet) {
             Fate::Pass => self.through.push_back((now, packet)),
             Fate::Drop(reason) => self.events.note(now, &packet, Action::Drop, reason),
             Fate::Twice => {

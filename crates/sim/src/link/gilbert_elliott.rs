@@ -44,7 +44,7 @@ struct Chain {
 }
 
 impl Gate for Chain {
-    fn judge<B>(&mut self, _now: Nanos, _packet: &Packet<B>) -> Fate {
+    fn judge<B: Body>(&mut self, _now: Nanos, _packet: &mut Packet<B>) -> Fate {
         let GilbertElliott { p, r, k, h } = self.settings;
         let (pass, turn) = if self.bad { (h, r) } else { (k, p) };
         let passes = self.random.chance(pass.0);

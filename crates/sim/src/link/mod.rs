@@ -10,7 +10,7 @@ pub mod path;
 pub mod queue;
 mod server;
 
-use crate::packet::Packet;
+use crate::packet::{Packet, TcpHeader};
 use crate::random::Random;
 use crate::registry::registry;
 use event::{Backlog, Event};
@@ -74,9 +74,19 @@ pub trait Element<B>: Send {
 
 /// What a path carries besides the fields of [`Packet`]: TCP headers in the simulator, frames in
 /// the emulator.
-pub trait Body: Clone + Send + 'static {}
+pub trait Body: Clone + Send + 'static {
+    /// What tells the host that sent the packet from others, and the one that it goes to.
+    fn hosts(&self) -> [u32; 2] {
+        [0, 0]
+    }
 
-impl<T: Clone + Send + 'static> Body for T {}
+    /// The TCP header, for elements that change it. [`Elements::changes_headers`] says which do.
+    fn tcp(&mut self) -> Option<&mut TcpHeader> {
+        None
+    }
+}
+
+impl Body for () {}
 
 /// The settings of an element, as scenario files give them.
 pub trait Settings: Clone + serde::de::DeserializeOwned {
@@ -110,6 +120,7 @@ registry! {
         "drop_list", drop_list::DropList, "Drops the packets that are listed.";
         "outage", outage::Outage, "Drops everything for listed spans of time.";
         "mtu", mtu::Mtu, "Drops packets that are too long, and does not say so.";
+        "options", options::Options, "Takes TCP options out of what passes, or lowers the MSS.";
         "forget", forget::Forget, "Drops packets of flows that were silent for too long.";
         "thin_acks", thin_acks::ThinAcks, "Lets only some of the short packets pass.";
         "duplicate", duplicate::Duplicate, "Sends some packets twice.";
@@ -121,6 +132,11 @@ impl Elements {
     /// Whether packets take time to pass it, all of them or in the long run.
     pub fn takes_time(&self) -> bool {
         with_settings!(self, settings => settings.takes_time())
+    }
+
+    /// Whether it needs [`Body::tcp`] to do what it is for.
+    pub fn changes_headers(&self) -> bool {
+        matches!(self, Elements::Options(_))
     }
 
     /// An element with these settings. All its randomness comes from `random`.

@@ -32,7 +32,7 @@ impl Settings for Mtu {
 struct Hole(Mtu);
 
 impl Gate for Hole {
-    fn judge<B>(&mut self, now: Nanos, packet: &Packet<B>) -> Fate {
+    fn judge<B: Body>(&mut self, now: Nanos, packet: &mut Packet<B>) -> Fate {
         let is_long = u64::from(packet.wire_bytes) > self.0.wire_bytes_max.0;
         if is_long && now >= self.0.from_s.0 { Fate::Drop("too_long") } else { Fate::Pass }
     }

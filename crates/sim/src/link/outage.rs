@@ -39,7 +39,7 @@ impl Settings for Outage {
 struct Switch(Vec<(Nanos, Nanos)>);
 
 impl Gate for Switch {
-    fn judge<B>(&mut self, now: Nanos, _packet: &Packet<B>) -> Fate {
+    fn judge<B: Body>(&mut self, now: Nanos, _packet: &mut Packet<B>) -> Fate {
         let over = self.0.partition_point(|(_, to)| *to <= now);
         match self.0.get(over) {
             Some((from, _)) if *from <= now => Fate::Drop("outage"),

@@ -31,7 +31,7 @@ impl Settings for Policer {
 struct Police(Bucket);
 
 impl Gate for Police {
-    fn judge<B>(&mut self, now: Nanos, packet: &Packet<B>) -> Fate {
+    fn judge<B: Body>(&mut self, now: Nanos, packet: &mut Packet<B>) -> Fate {
         if self.0.take(now, packet.wire_bytes) { Fate::Pass } else { Fate::Drop("policed") }
     }
 }

@@ -213,6 +213,20 @@ fn settings_are_refused_with_the_key_and_what_it_may_be() {
         ("[rate.queue.drop_tail]\nlimit_packets = 0", "expected a whole number from 1"),
         ("[trace]\nopportunities_ms = [5, 3]", "never decrease"),
         ("[jitter]\njitter_ms = 1\ndistribution = \"flat\"", "expected one of `uniform`, `normal`"),
+        ("[options]", "expected `strip`, `mss_max_bytes` or `drop_syn_data`"),
+        ("[options]\nmss_max_bytes = 10", "expected a segment size in bytes from 48"),
+        (
+            "[options]\nstrip = [\"mss\"]\nmss_max_bytes = 1000",
+            "mss_max_bytes, and `mss` in strip: expected one of them",
+        ),
+        (
+            "[options]\nstrip = [\"sack\"]",
+            "unknown variant `sack`, expected one of `mss`, `window_scale`, `sack_permitted`",
+        ),
+        (
+            "[rate]\nrate_bps = 1\nqueue.cake.isolate = \"hosts\"",
+            "unknown variant `hosts`, expected one of `flows`, `dual_srchost`",
+        ),
         ("[lossy]\nloss = 1", "unknown variant `lossy`, expected one of `delay`, `jitter`"),
     ];
     for (toml, expected) in refusals {

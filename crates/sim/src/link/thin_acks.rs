@@ -36,7 +36,7 @@ struct Filter {
 }
 
 impl Gate for Filter {
-    fn judge<B>(&mut self, _now: Nanos, packet: &Packet<B>) -> Fate {
+    fn judge<B: Body>(&mut self, _now: Nanos, packet: &mut Packet<B>) -> Fate {
         if u64::from(packet.wire_bytes) > self.settings.wire_bytes_max.0 {
             return Fate::Pass;
         }

@@ -3,17 +3,18 @@
 //! [`Simulation`] is one closed world: nothing is static, so that a thousand of them run side by
 //! side. Its main path is [`Simulation::run_until`] → `wake` → `forward` → `turn`.
 
+mod relay;
 mod setup;
 mod side;
 
 pub use setup::{End, Flow, Place, UdpSource};
 
 use crate::agenda::Agenda;
-use crate::endpoint::{Endpoint, Snapshot};
-use crate::link::Element;
+use crate::endpoint::{Endpoint, PeerMemory, Snapshot};
 use crate::link::event::{Action, Backlog, Event};
 use crate::link::path::Path;
-use crate::packet::{Ecn, Packet};
+use crate::link::{Body, Element};
+use crate::packet::{Ecn, Packet, TcpHeader};
 use crate::source::udp::Emissions;
 use crate::tap::frame::Addresses;
 use crate::tap::{Content, Joiner, Record, Tap};
@@ -21,6 +22,7 @@ use crate::truth::Truth;
 use crate::truth::answer::Answer;
 use crate::truth::history::{self, History};
 use side::Side;
+use std::collections::BTreeMap;
 use tcpwhy_core::units::Nanos;
 
 /// A network with its hosts, and what has happened in it so far.
@@ -30,6 +32,7 @@ pub struct Simulation<E> {
     actors: Vec<Actor>,
     links: Vec<Link>,
     sides: Vec<Side<E>>,
+    relays: Vec<relay::Relay>,
     udp: Vec<Udp>,
     /// Per half: the flows' two each, then the UDP sources.
     routes: Vec<Route>,
@@ -40,6 +43,10 @@ pub struct Simulation<E> {
     packets: u64,
     events_seen: u64,
     scratch: Vec<Event>,
+    /// The address of each host, by its number.
+    hosts: Vec<[u8; 16]>,
+    /// What a host keeps of another one from connection to connection, by both addresses.
+    memories: BTreeMap<[[u8; 16]; 2], PeerMemory>,
 }
 
 /// Who an entry of the agenda is.
@@ -63,7 +70,22 @@ pub struct Cargo {
     /// Position on the route of the half.
     hop: u8,
     ip_id: u16,
+    /// Numbers of the hosts that send and receive it.
+    hosts: [u16; 2],
     content: Content,
+}
+
+impl Body for Cargo {
+    fn hosts(&self) -> [u32; 2] {
+        self.hosts.map(u32::from)
+    }
+
+    fn tcp(&mut self) -> Option<&mut TcpHeader> {
+        match &mut self.content {
+            Content::Tcp(header, _) => Some(header),
+            Content::Udp(_) => None,
+        }
+    }
 }
 
 /// The links of a half in order, and the taps before each link and at the end, as bits.
@@ -71,6 +93,8 @@ struct Route {
     links: Vec<usize>,
     taps: Vec<u32>,
     addresses: Addresses,
+    /// Numbers of both hosts, in the order in which they came.
+    hosts: [u16; 2],
     /// Bytes of the IP header and of the link layer.
     headers_bytes: u32,
 }
@@ -118,6 +142,7 @@ impl<E: Endpoint> Simulation<E> {
             actors: Vec::new(),
             links: Vec::new(),
             sides: Vec::new(),
+            relays: Vec::new(),
             udp: Vec::new(),
             routes: Vec::new(),
             counts: Vec::new(),
@@ -127,6 +152,8 @@ impl<E: Endpoint> Simulation<E> {
             packets: 0,
             events_seen: 0,
             scratch: Vec::new(),
+            hosts: Vec::new(),
+            memories: BTreeMap::new(),
         }
     }
 
@@ -373,7 +400,7 @@ impl<E: Endpoint> Simulation<E> {
         let counts = &mut self.counts[half];
         counts.sent += 1;
         counts.in_network_max = counts.in_network_max.max(counts.in_network());
-        let body = Cargo { hop: 0, ip_id, content };
+        let body = Cargo { hop: 0, ip_id, hosts: self.routes[half].hosts, content };
         let packet = Packet { id: self.packets, flow: half as u32, wire_bytes, ecn, body };
         self.packets += 1;
         self.enter(self.routes[half].links[0], packet);

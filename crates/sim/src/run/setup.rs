@@ -157,7 +157,17 @@ impl<E: Endpoint> Simulation<E> {
     fn add_route(&mut self, links: Vec<usize>, addresses: Addresses) {
         let taps = vec![0; links.len() + 1];
         let headers_bytes = self.overhead_bytes + addresses.ip_header_bytes();
-        self.routes.push(Route { links, taps, addresses, headers_bytes });
+        let hosts = [addresses.src, addresses.dst].map(|end| self.number_of_host(end.addr));
+        self.routes.push(Route { links, taps, addresses, hosts, headers_bytes });
         self.counts.push(Counts::default());
+    }
+
+    fn number_of_host(&mut self, address: [u8; 16]) -> u16 {
+        let known = self.hosts.iter().position(|known| *known == address);
+        let number = known.unwrap_or_else(|| {
+            self.hosts.push(address);
+            self.hosts.len() - 1
+        });
+        u16::try_from(number).expect("a scenario has fewer hosts")
     }
 }

@@ -11,8 +11,10 @@ pub(super) struct Side<E> {
     pub endpoint: E,
     pub application: Box<dyn Application>,
     pub actor: usize,
-    opens: Option<Nanos>,
-    is_opener: bool,
+    pub opens: Option<Nanos>,
+    pub is_opener: bool,
+    /// The proxy that reads and writes here.
+    pub relay: Option<usize>,
     tso: bool,
     gro: Option<Gro>,
     next_ip_id: u16,
@@ -34,6 +36,7 @@ impl<E: Endpoint> Side<E> {
             actor,
             opens: end.opens,
             is_opener: end.opens.is_some(),
+            relay: None,
             tso: end.tso,
             gro: end.gro.map(|gather| Gro { gather, hand_up: None, gathered: Vec::new() }),
             next_ip_id: first_ip_id(&end.address),
@@ -90,6 +93,10 @@ impl<E: Endpoint> Simulation<E> {
         let now = self.now;
         let side = &mut self.sides[number];
         if side.opens.take_if(|at| *at <= now).is_some() {
+            let Addresses { src, dst } = self.routes[number].addresses;
+            if let Some(memory) = self.memories.get(&[src.addr, dst.addr]) {
+                side.endpoint.recall(*memory);
+            }
             side.endpoint.open(now);
         }
         if side.endpoint.next_timer().is_some_and(|due| due <= now) {
@@ -119,7 +126,14 @@ impl<E: Endpoint> Simulation<E> {
 
     fn arrive(&mut self, side: usize, record: Record) {
         if let Content::Tcp(header, _) = &record.content {
-            self.sides[side].endpoint.receive(self.now, header, record.ecn);
+            let endpoint = &mut self.sides[side].endpoint;
+            endpoint.receive(self.now, header, record.ecn);
+            if header.flags & flags::SYN != 0
+                && let Some(memory) = endpoint.memory()
+            {
+                let Addresses { src, dst } = self.routes[side].addresses;
+                self.memories.insert([src.addr, dst.addr], memory);
+            }
         }
         self.observe_arrival(side ^ 1, record);
     }
@@ -136,6 +150,7 @@ impl<E: Endpoint> Simulation<E> {
         let now = self.now;
         let side = &mut self.sides[number];
         side.application.act(now, &mut side.endpoint);
+        let other = self.pump(number);
         let route = &self.routes[number];
         let taps = route.taps[0];
         let headers = route.headers_bytes;
@@ -158,9 +173,12 @@ impl<E: Endpoint> Simulation<E> {
         if self.truth.is_some() {
             self.note_truth(number);
         }
+        if let Some(other) = other {
+            self.turn(other);
+        }
     }
 
-    fn plan_side(&mut self, number: usize) {
+    pub(super) fn plan_side(&mut self, number: usize) {
         let side = &self.sides[number];
         self.agenda.set(side.actor, side.next(self.now));
     }

@@ -4,6 +4,7 @@ use super::*;
 use crate::endpoint::Endpoint;
 use crate::random::Random;
 use crate::run::{End, Flow, Place, Simulation, UdpSource};
+use crate::source::Idle;
 use crate::tap::frame::Addresses;
 use crate::tap::{Manner, Tap};
 use crate::tcp::Connection;
@@ -29,13 +30,19 @@ pub struct EndpointSettings {
     pub iss: Seq,
     /// What it draws at random comes from here.
     pub seed: u64,
+    /// The Fast Open cookie that its host gives to the other one.
+    pub cookie: u32,
 }
 
 impl Scenario {
     /// Builds the simulation.
     pub fn build(&self) -> Built<Connection> {
         self.build_with(|settings| {
-            Connection::new(&settings.tcp.config(settings.iss, settings.seed))
+            let mut config = settings.tcp.config(settings.iss, settings.seed);
+            if let Some(fast_open) = &mut config.fast_open {
+                fast_open.issued = settings.cookie;
+            }
+            Connection::new(&config)
         })
     }
 
@@ -44,14 +51,22 @@ impl Scenario {
         let mut simulation = Simulation::new(self.overhead_bytes.0);
         let links = self.add_links(&mut simulation);
         let hosts = self.addresses();
-        for (number, (flow, start)) in self.flows().into_iter().enumerate() {
+        let flows = self.flows();
+        let relays: BTreeMap<usize, usize> = (0..flows.len())
+            .filter_map(|number| Some((flows[number].0.workload.relay()?.of, number)))
+            .collect();
+        // Of a flow that ends at a proxy, the program at its other side waits behind the proxy.
+        let mut behind = BTreeMap::new();
+        for (number, (flow, start)) in flows.iter().copied().enumerate() {
             let settings = |i: usize| {
                 let half = (2 * number + i) as u64;
                 let mut random = Random::stream(self.seed, STREAM_ENDPOINT + half);
-                let (name, flow) = [(&flow.from, &flow.tcp), (&flow.to, &flow.peer_tcp)][i];
+                let sides = [(&flow.from, &flow.tcp), (&flow.to, &flow.peer_tcp)];
+                let (name, own) = sides[i];
                 let host = &self.hosts[name.get_ref()].tcp;
                 let iss = Seq(random.bits() as u32);
-                EndpointSettings { tcp: flow.over(host), iss, seed: random.bits() }
+                let cookie = self.cookie([name, sides[1 - i].0].map(|name| hosts[name.get_ref()]));
+                EndpointSettings { tcp: own.over(host), iss, seed: random.bits(), cookie }
             };
             let endpoints = [make(settings(0)), make(settings(1))];
             let ports = flow.ports(number);
@@ -59,10 +74,18 @@ impl Scenario {
                 .map(|(host, port)| wire::Endpoint { addr: hosts[host.get_ref()], port });
             let random = Random::stream(self.seed, STREAM_WORKLOAD + number as u64);
             let programs = flow.workload.build(start.0, random);
-            let reader = programs.receiver.unwrap_or_else(|| flow.reader.build());
+            let receiver = programs.receiver.or_else(|| behind.remove(&number).flatten());
+            let reader = match relays.get(&number) {
+                Some(relay) => {
+                    behind.insert(*relay, receiver);
+                    Box::new(Idle)
+                }
+                None => receiver.unwrap_or_else(|| flow.reader.build()),
+            };
             let mut applications = [Some(programs.sender), Some(reader)];
             let mut endpoints = endpoints.map(Some);
             let ends = [(&flow.from, OpenedBy::From), (&flow.to, OpenedBy::To)];
+            let is_relay = flow.workload.relay().is_some();
             let mut i = 0;
             let ends = ends.map(|(name, opener)| {
                 let host = &self.hosts[name.get_ref()];
@@ -70,7 +93,7 @@ impl Scenario {
                     endpoint: endpoints[i].take().expect("taken once"),
                     application: applications[i].take().expect("taken once"),
                     address: addresses[i],
-                    opens: (flow.opened_by == opener).then_some(start.0),
+                    opens: (flow.opened_by == opener && !is_relay).then_some(start.0),
                     tso: host.tso,
                     gro: host.gro_ms.map(|ms| ms.0),
                 };
@@ -78,6 +101,9 @@ impl Scenario {
                 end
             });
             simulation.add_flow(Flow { ends, routes: routes(&links, &flow.path) });
+            if let Some(relay) = flow.workload.relay() {
+                simulation.add_relay([2 * relay.of + 1, 2 * number], relay.buffer_bytes.0);
+            }
         }
         self.add_udp(&mut simulation, &links, &hosts);
         let taps = self.add_taps(&mut simulation, &links, &hosts);
@@ -112,6 +138,16 @@ impl Scenario {
             (name.clone(), octets)
         };
         self.hosts.iter().enumerate().map(address).collect()
+    }
+
+    /// The Fast Open cookie that the first of two hosts gives to the second: the same in every
+    /// connection, and known to nobody else.
+    fn cookie(&self, addresses: [[u8; 16]; 2]) -> u32 {
+        let bytes = addresses.iter().flatten();
+        let mixed = bytes.fold(self.seed, |mixed, byte| {
+            (mixed ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        Random::stream(mixed, STREAM_COOKIE).bits() as u32
     }
 
     fn add_udp<E: Endpoint>(
@@ -216,6 +252,7 @@ const STREAM_ENDPOINT: u64 = 1 << 32;
 const STREAM_WORKLOAD: u64 = 2 << 32;
 const STREAM_UDP: u64 = 3 << 32;
 const STREAM_TAP: u64 = 4 << 32;
+const STREAM_COOKIE: u64 = 5 << 32;
 
 /// Ports: that of iperf for the service, the dynamic ones (RFC 6335) for who opens.
 const SERVICE_PORT: u16 = 5001;

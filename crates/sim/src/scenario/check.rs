@@ -1,7 +1,7 @@
 //! What the types of the settings cannot hold: that names are defined, that the parts fit together,
 //! and that time can pass. Whatever is accepted here runs.
 
-use super::{Elements, LinkPair, Scenario};
+use super::{Elements, LinkPair, OpenedBy, Scenario};
 use crate::parameter::Count;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv6Addr};
@@ -32,6 +32,7 @@ impl Scenario {
             check_link(name, link)?;
         }
         self.check_flows()?;
+        self.check_relays()?;
         self.check_udp()?;
         self.check_taps()?;
         self.check_expects()
@@ -78,6 +79,47 @@ impl Scenario {
                     last.as_secs_f64()
                 );
                 return flaw(from.span(), &format!("{key}.start_s"), message);
+            }
+        }
+        Ok(())
+    }
+
+    /// A proxy passes on what arrives at its host, once.
+    fn check_relays(&self) -> Result<(), Flaw> {
+        let flows = self.flows();
+        let mut relayed = BTreeSet::new();
+        let mut first = 0;
+        for (i, flow) in self.flows.iter().enumerate() {
+            let number = first;
+            first += flow.count.get_ref().0 as usize;
+            let Some(relay) = flow.workload.relay() else { continue };
+            let refuse = |key: &str, message: String| {
+                flaw(flow.from.span(), &format!("flows[{i}].{key}"), message)
+            };
+            let key = "workload.relay.of";
+            if relay.of >= number {
+                let message = format!("{}: expected a flow before this one, {number}", relay.of);
+                return refuse(key, message);
+            }
+            let before = flows[relay.of].0;
+            let (host, here) = (before.to.get_ref(), flow.from.get_ref());
+            if host != here {
+                let message = format!("flow {} ends at `{host}`, not at `{here}`", relay.of);
+                return refuse(key, message);
+            }
+            if !relayed.insert(relay.of) {
+                return refuse(key, format!("flow {} has a relay already", relay.of));
+            }
+            if !before.reader.is_greedy() {
+                let message = format!("flow {} has a `reader`: expected none", relay.of);
+                return refuse(key, message);
+            }
+            if flow.count.get_ref().0 != 1 {
+                return refuse("count", "expected 1: a relay has one flow".to_owned());
+            }
+            if flow.start_s.0 > Nanos(0) || flow.opened_by != OpenedBy::From {
+                let key = if flow.start_s.0 > Nanos(0) { "start_s" } else { "opened_by" };
+                return refuse(key, "expected none: a relay opens when its flow does".to_owned());
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 use crate::cc::{self, Registration};
 use crate::parameter::{Count, Interval, Milliseconds, Mss, Rate};
 use crate::tcp::Config;
-use crate::tcp::config::{self, Buffer, DelayedAck, Pacing, RenoRules, Variant};
+use crate::tcp::config::{self, Buffer, DelayedAck, FastOpen, Pacing, RenoRules, Variant};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use tcpwhy_core::units::{Nanos, Seq};
@@ -37,6 +37,9 @@ pub struct TcpSettings {
     pub window_scaling: Option<bool>,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: Option<bool>,
+    /// TCP Fast Open (RFC 7413): the first connection of a host to another asks for a cookie, later
+    /// ones put data into the SYN. Both sides must have it.
+    pub fast_open: Option<bool>,
     /// Retransmission timeout before the first measurement (RFC 6298).
     pub rto_initial_ms: Option<Interval>,
     /// Its lower bound.
@@ -167,6 +170,7 @@ impl TcpSettings {
         set(&mut config.timestamps, self.timestamps);
         set(&mut config.window_scale, self.window_scaling.map(|on| on.then_some(None)));
         set(&mut config.ecn, self.ecn);
+        config.fast_open = (self.fast_open == Some(true)).then(FastOpen::default);
         set(&mut config.nagle, self.nagle.map(Nagle::setting));
         if let Some(wait) = self.delayed_ack_ms {
             let base = DelayedAck { timeout: wait.0, segments: 2, quick: 0 };
@@ -265,7 +269,8 @@ macro_rules! overlay {
 
 overlay! {
     profile controller recovery reno_rules mss initial_window_segs initial_ssthresh_bytes
-    cwnd_clamp_bytes sack timestamps window_scaling ecn rto_initial_ms rto_min_ms rto_max_ms
+    cwnd_clamp_bytes sack timestamps window_scaling ecn fast_open
+    rto_initial_ms rto_min_ms rto_max_ms
     rto_granularity_ms rto_tick_ms limited_transmit prr frto tlp nagle delayed_ack_ms
     delayed_ack_segs
     send_buffer_bytes receive_buffer_bytes window_clamp_bytes pacing_rate_bps tso_max_bytes

@@ -53,16 +53,27 @@ registry! {
         "chunks", chunks::Chunks, "Writes a chunk, pauses, writes the next.";
         "small_writes", small_writes::SmallWrites, "Writes a few bytes at a time.";
         "request_response", request_response::RequestResponse, "Asks, awaits the answer, thinks.";
+        "relay", relay::Relay, "Passes on what another flow brings: a proxy.";
         "phases", phases::Phases, "One workload after another.";
     }
 }
 
 impl Workloads {
+    /// The settings of a proxy, if it is one.
+    pub(crate) fn relay(&self) -> Option<&Relay> {
+        match self {
+            Workloads::Relay(relay) => Some(relay),
+            _ => None,
+        }
+    }
+
     /// The programs at both sides. Times count from `start`.
     pub fn build(&self, start: Nanos, random: Random) -> Programs {
         with_settings!(self, settings => settings.build(start, random))
     }
 }
+
+pub(crate) use relay::Idle;
 
 /// Reads whatever there is, and throws it away.
 fn read_all(now: Nanos, socket: &mut dyn Socket) -> u64 {

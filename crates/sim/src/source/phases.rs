@@ -38,6 +38,9 @@ impl Phases {
             let message = "list: request_response has a program at both sides; expected another";
             return Err(message.to_owned());
         }
+        if self.list.iter().any(|phase| phase.workload.relay().is_some()) {
+            return Err("list: relay lasts as long as its flow; expected another".to_owned());
+        }
         Ok(())
     }
 }

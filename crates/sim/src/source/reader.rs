@@ -65,6 +65,11 @@ impl Pausing {
 }
 
 impl Readers {
+    /// Whether it reads everything at once, as it does where nothing is said.
+    pub(crate) fn is_greedy(&self) -> bool {
+        matches!(self, Readers::Greedy(_))
+    }
+
     /// A reader with these settings. Times count from the start of the simulation.
     pub fn build(&self) -> Box<dyn Application> {
         match self {

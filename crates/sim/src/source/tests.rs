@@ -79,7 +79,8 @@ fn run(program: &mut dyn Application, wire: &mut Wire, end_ms: i64, each: impl F
 
 #[test]
 fn every_example_of_the_registry_builds_and_writes() {
-    for entry in Workloads::ENTRIES {
+    // What a relay writes is another connection's.
+    for entry in Workloads::ENTRIES.iter().filter(|entry| entry.name != "relay") {
         for settings in entry.examples {
             let toml = if settings.contains("[[list]]") {
                 settings.replace("[[list]]", &format!("[[{}.list]]", entry.name))

@@ -1,7 +1,7 @@
 //! Records as segments of the analysis, and as bytes of a pcap file.
 
 use super::{Content, Manner, Record, SNAPLEN_MAX};
-use crate::packet::TcpHeader;
+use crate::packet::{Cookie, TcpHeader};
 use tcpwhy_core::units::{Nanos, Seq};
 use tcpwhy_core::wire::{Endpoint, FlowKey, NO_WINDOW_SCALE, Segment, flags, marks};
 
@@ -188,6 +188,15 @@ fn write_tcp(addresses: &Addresses, header: &TcpHeader, out: &mut Vec<u8>) {
     }
     if let Some(shift) = header.window_scale {
         out.extend([3, 3, shift]);
+    }
+    // RFC 7413 section 4.1.1: kind 34.
+    match header.fast_open {
+        None => {}
+        Some(Cookie::Request) => out.extend([34, 2]),
+        Some(Cookie::Value(cookie)) => {
+            out.extend([34, 10, 0, 0, 0, 0]);
+            out.extend(cookie.to_be_bytes());
+        }
     }
     if !header.sack.is_empty() {
         out.extend([5, 2 + 8 * header.sack.len() as u8]);

@@ -3,6 +3,7 @@
 
 use super::rto::{BackoffReset, RtoConfig};
 use crate::cc::{self, Registration};
+use crate::endpoint::PeerMemory;
 use tcpwhy_core::units::{Nanos, Seq};
 
 /// How one endpoint behaves.
@@ -30,6 +31,8 @@ pub struct Config {
     pub window_scale: Option<Option<u8>>,
     /// Whether ECN is offered and accepted (RFC 3168).
     pub ecn: bool,
+    /// TCP Fast Open (RFC 7413); `None` neither asks for cookies nor gives any.
+    pub fast_open: Option<FastOpen>,
     /// The retransmission timer.
     pub rto: RtoConfig,
     /// How classic Reno and NewReno count.
@@ -192,6 +195,15 @@ impl Buffer {
     }
 }
 
+/// TCP Fast Open: data in the SYN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FastOpen {
+    /// The cookie that this host gives to the peer's address (RFC 7413 section 4.1.2).
+    pub issued: u32,
+    /// What the host remembers of the peer.
+    pub memory: Option<PeerMemory>,
+}
+
 /// Whether and how fast segments are spaced. A controller that has a pacing rate always paces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pacing {
@@ -240,6 +252,7 @@ impl Default for Config {
             timestamps: true,
             window_scale: Some(None),
             ecn: false,
+            fast_open: None,
             rto: RtoConfig::default(),
             reno_rules: RenoRules::Rfc5681,
             partial_acks: PartialAcks::SlowButSteady,

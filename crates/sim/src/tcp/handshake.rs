@@ -1,10 +1,10 @@
 //! Opening: SYN, SYN-ACK, and what their options settle (RFC 9293 section 3.5).
 
 use super::sender::{FIRST_BYTE, Negotiated};
-use super::{Connection, State};
+use super::{Connection, State, fast_open};
 use crate::endpoint::{Kind, Outgoing};
 use crate::packet::{Ecn, TcpHeader};
-use tcpwhy_core::units::Nanos;
+use tcpwhy_core::units::{Nanos, Seq};
 use tcpwhy_core::wire::flags;
 
 /// The progress of the handshake.
@@ -19,9 +19,11 @@ pub struct Handshake {
     /// When it left last.
     sent_at: Nanos,
     /// How often it left.
-    sent: u32,
+    pub(super) sent: u32,
     /// What the peer's SYN offered.
     peer: Offer,
+    /// Data in the SYN.
+    pub(super) fast_open: fast_open::Progress,
 }
 
 /// The options of a SYN.
@@ -44,6 +46,7 @@ impl Default for Handshake {
             sent_at: Nanos(0),
             sent: 0,
             peer: Offer::default(),
+            fast_open: fast_open::Progress::default(),
         }
     }
 }
@@ -55,13 +58,15 @@ impl Connection {
             self.take_syn(header);
             self.enter(now, State::SynReceived);
             self.handshake.is_due = true;
+            self.answer_fast_open(now, header);
         }
     }
 
     /// A segment arrives after our SYN (section 3.10.7.3).
     pub(super) fn arrives_in_syn_sent(&mut self, now: Nanos, header: &TcpHeader) {
         let has_ack = header.flags & flags::ACK != 0;
-        let is_ours = has_ack && header.ack == self.iss + FIRST_BYTE as u32;
+        let last = FIRST_BYTE + self.handshake.fast_open.sent_bytes;
+        let is_ours = has_ack && (1..=last as i32).contains(&header.ack.distance(self.iss));
         if has_ack && !is_ours {
             if header.flags & flags::RST == 0 {
                 self.reset_pending = Some(header.ack);
@@ -79,8 +84,11 @@ impl Connection {
         }
         self.take_syn(header);
         if is_ours {
-            self.establish(now);
-            if self.config.bare_third_packet {
+            self.note_cookie(header);
+            self.establish(now, header.ack);
+            if self.settle_syn_data(now, header) {
+                // What leaves again carries the acknowledgement.
+            } else if self.config.bare_third_packet {
                 self.handshake.ack_is_due = true;
             } else {
                 self.receiver.acknowledge_now();
@@ -95,8 +103,10 @@ impl Connection {
     /// The segment that acknowledges our SYN-ACK. Returns whether it did.
     pub(super) fn completes_handshake(&mut self, now: Nanos, header: &TcpHeader) -> bool {
         let is_ours = header.flags & flags::ACK != 0 && header.ack.distance(self.iss) > 0;
-        if is_ours {
-            self.establish(now);
+        if is_ours && self.is_open_early() {
+            self.complete_fast_open(now, header.ack);
+        } else if is_ours {
+            self.establish(now, header.ack);
         }
         is_ours
     }
@@ -136,7 +146,22 @@ impl Connection {
         }
     }
 
-    fn establish(&mut self, now: Nanos) {
+    fn establish(&mut self, now: Nanos, ack: Seq) {
+        // Where data of the SYN is acknowledged, its round trip is measured, and once is enough.
+        let is_of_syn_data =
+            self.handshake.fast_open.sent_bytes > 0 && ack.distance(self.iss) > FIRST_BYTE as i32;
+        let rtt = self.handshake_rtt(now).filter(|_| !is_of_syn_data);
+        self.settle(now, rtt, self.handshake.sent > 1);
+        self.finish_handshake(now, State::Established);
+    }
+
+    /// How long the handshake took, unless a repetition hides it.
+    pub(super) fn handshake_rtt(&self, now: Nanos) -> Option<Nanos> {
+        (self.handshake.sent == 1).then(|| now.since(self.handshake.sent_at))
+    }
+
+    /// What both SYNs said is in force from now on.
+    pub(super) fn settle(&mut self, now: Nanos, rtt: Option<Nanos>, syn_lost: bool) {
         let (peer, config) = (self.handshake.peer, &self.config);
         let own_shift = own_shift(config);
         self.settled = Negotiated {
@@ -149,8 +174,7 @@ impl Connection {
             ecn: config.ecn && peer.ecn,
         };
         let settled = self.settled;
-        let rtt = (self.handshake.sent == 1).then(|| now.since(self.handshake.sent_at));
-        self.sender.establish(now, &settled, rtt, self.handshake.sent > 1);
+        self.sender.establish(now, &settled, rtt, syn_lost);
         // A SYN's window is not scaled.
         self.sender.peer_window.bytes = u64::from(peer.window);
         self.sender.peer_window.largest = u64::from(peer.window);
@@ -160,10 +184,14 @@ impl Connection {
             self.receiver.tune.on_rtt(rtt);
         }
         self.timestamps.is_enabled = settled.timestamps;
+    }
+
+    /// Nothing of the handshake is awaited any more.
+    pub(super) fn finish_handshake(&mut self, now: Nanos, state: State) {
         self.handshake.timer = Nanos::MAX;
         self.handshake.is_due = false;
         self.keep_alive.start(now, self.config.keep_alive);
-        self.enter(now, State::Established);
+        self.enter(now, state);
     }
 
     /// The SYN or SYN-ACK was not answered in time.
@@ -200,6 +228,8 @@ impl Connection {
         let timestamps = offers(config.timestamps, peer.timestamps)
             .then(|| self.timestamps.option(now))
             .map(|(tsval, tsecr)| (tsval, if is_answer { tsecr } else { 0 }));
+        let (payload, fast_open) = self.fast_open_of_syn(now, is_answer);
+        let config = &self.config;
         let header = TcpHeader {
             seq: self.iss,
             ack: if is_answer { self.irs + self.receiver.nxt as u32 } else { Default::default() },
@@ -209,6 +239,8 @@ impl Connection {
             window_scale: own_shift(config).filter(|_| offers(true, peer.window_scale.is_some())),
             sack_permitted: offers(config.sack, peer.sack),
             timestamps,
+            payload_bytes: payload as u32,
+            fast_open,
             ..TcpHeader::default()
         };
         self.handshake.sent_at = now;

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`config`] | how is this endpoint set? |
 //! | [`handshake`], [`input`], [`output`] | in what state are we, what arrives, what leaves? |
+//! | [`fast_open`] | does the SYN carry data? |
 //! | [`send`], [`pacing`], [`persist`] | what may I send, when? |
 //! | [`limit`] | what stops me? |
 //! | [`ack`], [`rto`] | what does an acknowledgement say? |
@@ -19,6 +20,7 @@
 
 mod ack;
 pub mod config;
+mod fast_open;
 mod handshake;
 mod input;
 mod keep_alive;
@@ -39,7 +41,7 @@ mod window;
 
 pub use config::Config;
 
-use crate::endpoint::{Endpoint, Limit, Outgoing, Snapshot, Socket};
+use crate::endpoint::{Endpoint, Limit, Outgoing, PeerMemory, Snapshot, Socket};
 use crate::packet::{Ecn, TcpHeader};
 use handshake::Handshake;
 use keep_alive::KeepAliveTimer;
@@ -193,7 +195,7 @@ impl Socket for Connection {
     }
 
     fn is_established(&self) -> bool {
-        self.state.is_synchronized()
+        self.state.is_synchronized() || self.is_open_early()
     }
 
     fn is_peer_closed(&self) -> bool {
@@ -202,6 +204,16 @@ impl Socket for Connection {
 }
 
 impl Endpoint for Connection {
+    fn recall(&mut self, memory: PeerMemory) {
+        if let Some(fast_open) = &mut self.config.fast_open {
+            fast_open.memory = Some(memory);
+        }
+    }
+
+    fn memory(&self) -> Option<PeerMemory> {
+        self.config.fast_open?.memory
+    }
+
     fn open(&mut self, now: Nanos) {
         if self.state == State::Listen {
             self.enter(now, State::SynSent);

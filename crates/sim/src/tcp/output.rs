@@ -18,17 +18,23 @@ impl Connection {
         if let Some(syn) = self.handshake_leaves(now) {
             return Some(syn);
         }
-        if !self.state.is_synchronized() {
+        let is_early = self.is_open_early();
+        if !self.state.is_synchronized() && !is_early {
             return None;
         }
         if std::mem::take(&mut self.handshake.ack_is_due) {
             let header = self.header(now, self.sender.board.nxt, 0, SackBlocks::default());
             return Some(Outgoing { header, ecn: Ecn::NotEct, kind: Kind::Ack });
         }
-        if self.state.may_send() {
+        if self.state.may_send() || is_early {
             let (receiver, irs) = (&self.receiver, self.irs);
             match self.sender.depart(now, || option_bytes(&receiver.sack_blocks(irs))) {
-                Ok(departure) => return Some(self.data_segment(now, &departure)),
+                Ok(departure) => {
+                    if is_early {
+                        self.sender.hold_timers();
+                    }
+                    return Some(self.data_segment(now, &departure));
+                }
                 Err(blocked) => self.sender.note_blocked(now, blocked),
             }
         }

@@ -187,7 +187,10 @@ impl Net {
                 self.free.push(packet);
                 let peer = &mut self.flows[index];
                 if at_server && peer.check && outgoing.header.payload_bytes > 0 {
-                    let start = u64::from(outgoing.header.seq.0.wrapping_sub(peer.iss));
+                    // A SYN takes the position before its data.
+                    let is_syn = outgoing.header.flags & tcpwhy_core::wire::flags::SYN != 0;
+                    let start =
+                        u64::from(outgoing.header.seq.0.wrapping_sub(peer.iss)) + u64::from(is_syn);
                     peer.arrived.push((start, start + u64::from(outgoing.header.payload_bytes)));
                 }
                 let side = if at_server { &mut peer.server } else { &mut peer.client };

@@ -4,10 +4,12 @@
 //! # Comment: what the script shows, and which sentence of which RFC asks for it.
 //! set recovery=sack controller=reno mss=1000     settings of the endpoint
 //! peer mss=1000 sack wscale=0 win=60000          what the peer's SYN offers
+//! +0   open 500                                  opens, with so much written before
 //! connect .1                                     handshake with this round-trip time (or: accept)
 //! +0   write 3000                                the application writes, reads, closes
 //! +0   > . 1:3001(1000*3) ack 1                  three segments of 1000 bytes leave now
 //! +.1  < . 1:1(0) ack 1001 <sack 2001:3001>      a segment of the peer arrives 0.1 s later
+//! +.1  < S. 0:0(0) ack 1 <FO 77>                a cookie of Fast Open; <FO> asks for one
 //! +.1  < . 1:1(0) ack 2001 echo 20              echoes a timestamp 20 ms before our last one
 //! +0   assert cwnd=11 ssthresh=inf limit=application
 //! ```
@@ -20,7 +22,7 @@ use std::collections::VecDeque;
 use tcpwhy_core::units::{Nanos, Seq};
 use tcpwhy_core::wire::flags;
 use tcpwhy_sim::endpoint::{Endpoint, Outgoing, Socket};
-use tcpwhy_sim::packet::{Ecn, TcpHeader};
+use tcpwhy_sim::packet::{Cookie, Ecn, TcpHeader};
 use tcpwhy_sim::tcp::{Config, Connection};
 
 /// Runs a script; the error names the line and what differed.
@@ -118,7 +120,12 @@ impl Script {
                 let bytes = number(rest)?;
                 self.end().read(now, bytes);
             }
-            "open" => self.start().open(now),
+            "open" => {
+                let bytes = if rest.is_empty() { 0 } else { number(rest)? };
+                let end = self.start();
+                end.write(now, bytes);
+                end.open(now);
+            }
             "listen" => {
                 self.start();
             }
@@ -225,6 +232,7 @@ impl Script {
         same(wanted.scale.is_none_or(|scale| header.window_scale == Some(scale)), "wscale")?;
         same(!wanted.sack_permitted || header.sack_permitted, "sackOK")?;
         same(!wanted.timestamps || header.timestamps.is_some(), "TS")?;
+        same(wanted.fast_open == header.fast_open, "Fast Open")?;
         same(wanted.ecn.is_none_or(|ecn| out.ecn == ecn), "ECN field")?;
         same(wanted.kind.as_deref().is_none_or(|kind| out.kind.name() == kind), "kind")
     }
@@ -242,11 +250,12 @@ impl Script {
         let sack: Vec<_> =
             header.sack.iter().map(|block| format!("{}:{}", block.0.0, block.1.0)).collect();
         format!(
-            "{names} {start}:{end}({}) ack {} win {} <sack {}> {:?} kind {}",
+            "{names} {start}:{end}({}) ack {} win {} <sack {}> {:?} {:?} kind {}",
             header.payload_bytes,
             header.ack.0,
             header.window_raw,
             sack.join(" "),
+            header.fast_open,
             outgoing.ecn,
             outgoing.kind.name()
         )
@@ -282,6 +291,7 @@ impl Script {
             flags: wanted.flags,
             window_raw: self.peer.window,
             payload_bytes: wanted.len as u32,
+            fast_open: wanted.fast_open,
             sack: wanted.sack.iter().map(|&(l, r)| (iss + l, iss + r)).collect(),
             ..TcpHeader::default()
         };
@@ -329,6 +339,7 @@ struct Wanted {
     scale: Option<u8>,
     sack_permitted: bool,
     timestamps: bool,
+    fast_open: Option<Cookie>,
     older_ms: u32,
     echo_older_ms: u32,
     ecn: Option<Ecn>,
@@ -390,6 +401,8 @@ impl Wanted {
                 "wscale" => self.scale = Some(number(values)? as u8),
                 "sackOK" => self.sack_permitted = true,
                 "TS" => self.timestamps = true,
+                "FO" if values.is_empty() => self.fast_open = Some(Cookie::Request),
+                "FO" => self.fast_open = Some(Cookie::Value(number(values)? as u32)),
                 "sack" => {
                     for block in values.split_whitespace() {
                         let (left, right) = block.split_once(':').ok_or("a block is left:right")?;

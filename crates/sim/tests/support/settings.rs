@@ -3,8 +3,10 @@
 use super::script::{number, seconds};
 use tcpwhy_core::units::Nanos;
 use tcpwhy_sim::cc;
-use tcpwhy_sim::endpoint::{Endpoint, Socket};
-use tcpwhy_sim::tcp::config::{Buffer, DelayedAck, KeepAlive, Nagle, Pacing, PartialAcks, Variant};
+use tcpwhy_sim::endpoint::{Endpoint, PeerMemory, Socket};
+use tcpwhy_sim::tcp::config::{
+    Buffer, DelayedAck, FastOpen, KeepAlive, Nagle, Pacing, PartialAcks, Variant,
+};
 use tcpwhy_sim::tcp::rto::BackoffReset;
 use tcpwhy_sim::tcp::{Config, Connection};
 
@@ -36,6 +38,7 @@ fn apply_one(config: &mut Config, key: &str, value: &str) -> Result<(), String> 
         "sack" => config.sack = bool_of(value)?,
         "ts" => config.timestamps = bool_of(value)?,
         "ecn" => config.ecn = bool_of(value)?,
+        "fast_open" => config.fast_open = Some(parse_fast_open(value)?),
         "frto" => config.frto = bool_of(value)?,
         "tlp" => config.tlp = bool_of(value)?,
         "prr" => config.prr = bool_of(value)?,
@@ -110,6 +113,19 @@ fn parse_scale(value: &str) -> Result<Option<Option<u8>>, String> {
     }
 }
 
+/// `gives:COOKIE` at a server, `asks` or `knows:COOKIE` at a client.
+fn parse_fast_open(value: &str) -> Result<FastOpen, String> {
+    let (word, cookie) = value.split_once(':').unwrap_or((value, "0"));
+    let cookie = number(cookie)? as u32;
+    let memory = Some(PeerMemory { cookie, mss: 1460 });
+    match word {
+        "gives" => Ok(FastOpen { issued: cookie, memory: None }),
+        "asks" => Ok(FastOpen::default()),
+        "knows" => Ok(FastOpen { issued: 0, memory }),
+        _ => Err("fast_open is gives:COOKIE, asks or knows:COOKIE".into()),
+    }
+}
+
 /// `BYTES` or `INITIAL:MAX`.
 fn parse_buffer(value: &str) -> Result<Buffer, String> {
     let (initial, max) = value.split_once(':').unwrap_or((value, value));
@@ -147,6 +163,7 @@ pub fn observe(end: &Connection, now: Nanos, key: &str) -> Result<String, String
         "writable" => end.writable().to_string(),
         "rcvbuf" => end.receive_buffer_bytes().to_string(),
         "peer_closed" => end.is_peer_closed().to_string(),
+        "cookie" => end.memory().map_or("none".into(), |memory| memory.cookie.to_string()),
         "finished" => end.is_finished().to_string(),
         _ => return Err(format!("unknown value {key:?}")),
     })

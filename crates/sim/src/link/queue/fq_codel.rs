@@ -1,5 +1,6 @@
 //! Fair queueing with controlled delay (RFC 8290).
 
+use super::cake::Loads;
 use super::codel::{self, Codel};
 use super::{Discipline, Limit, Queue, Waiting};
 use crate::link::Body;
@@ -13,7 +14,7 @@ use tcpwhy_core::units::Nanos;
 
 /// A queue for each flow, each with CoDel, served by deficit round robin; flows that have just
 /// begun to send go first (RFC 8290). Every flow has a queue of its own: no two share one by a
-/// hash. Behind a shaper it is what CAKE does for the flows of one host.
+/// hash. Hosts do not count: whoever has more flows gets more. `cake` is fair to hosts.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FqCodel {
@@ -49,22 +50,18 @@ impl Discipline for FqCodel {
             limit_packets: Some(UNLIMITED),
             limit_bytes: Some(UNLIMITED),
         };
-        Box::new(State {
-            codel,
-            quantum: self.quantum_bytes.0 as i64,
-            limit: Limit::of(self.limit_packets, self.limit_bytes),
-            flows: BTreeMap::new(),
-            new: VecDeque::new(),
-            old: VecDeque::new(),
-            waiting: Waiting::default(),
-        })
+        let limit = Limit::of(self.limit_packets, self.limit_bytes);
+        Box::new(State::new(codel, self.quantum_bytes.0, limit, None))
     }
 }
 
-struct State<B> {
+pub(super) struct State<B> {
     codel: Codel,
+    /// What a flow may send in its turn, in units of [`BYTE`].
     quantum: i64,
     limit: Limit,
+    /// How many flows of each host send much, where hosts count.
+    loads: Option<Loads>,
     flows: BTreeMap<u32, Flow<B>>,
     /// RFC 8290 section 4.2: the lists of new and of old queues.
     new: VecDeque<u32>,
@@ -75,12 +72,30 @@ struct State<B> {
 /// The queue of a flow.
 struct Flow<B> {
     codel: codel::State<B>,
-    /// Bytes that it may still send.
+    /// What it may still send, in units of [`BYTE`].
     credits: i64,
     is_listed: bool,
+    /// Its hosts, where hosts count.
+    hosts: [u32; 2],
+    /// It has used up its credits with packets waiting: it counts for its hosts.
+    is_bulk: bool,
 }
 
 impl<B: Body> State<B> {
+    /// Empty queues, of which each is as `codel` says.
+    pub fn new(codel: Codel, quantum_bytes: u64, limit: Limit, loads: Option<Loads>) -> State<B> {
+        State {
+            codel,
+            quantum: quantum_bytes as i64 * BYTE,
+            limit,
+            loads,
+            flows: BTreeMap::new(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            waiting: Waiting::default(),
+        }
+    }
+
     /// Section 4.1: "drop from the head of the queue with the largest current byte count".
     fn drop_from_longest(&mut self, now: Nanos, events: &mut Events) {
         let longest = self.flows.values_mut().max_by_key(|flow| flow.codel.fifo.bytes());
@@ -102,8 +117,16 @@ impl<B: Body> State<B> {
             if flow.credits > 0 {
                 return Some((name, is_new));
             }
-            // As many quanta as a long packet cost, so that a small quantum costs no turns.
-            flow.credits += self.quantum * (1 + -flow.credits / self.quantum);
+            if let Some(loads) = &mut self.loads {
+                if !flow.is_bulk && flow.codel.fifo.packets() > 0 {
+                    flow.is_bulk = true;
+                    loads.add(flow.hosts);
+                }
+                flow.credits += (self.quantum / loads.of(flow.hosts)).max(1);
+            } else {
+                // As many quanta as a long packet cost, so that a small quantum costs no turns.
+                flow.credits += self.quantum * (1 + -flow.credits / self.quantum);
+            }
             list.pop_front();
             self.old.push_back(name);
         }
@@ -113,18 +136,22 @@ impl<B: Body> State<B> {
 impl<B: Body> Queue<B> for State<B> {
     fn enqueue(&mut self, now: Nanos, packet: Packet<B>, events: &mut Events) {
         let (name, bytes) = (packet.flow, u64::from(packet.wire_bytes));
+        let hosts = if self.loads.is_some() { packet.body.hosts() } else { [0, 0] };
         let codel = &self.codel;
         let flow = self.flows.entry(name).or_insert_with(|| Flow {
             codel: codel.state(),
             credits: 0,
             is_listed: false,
+            hosts,
+            is_bulk: false,
         });
         flow.codel.enqueue(now, packet, events);
         self.waiting.packets += 1;
         self.waiting.bytes += bytes;
         if !flow.is_listed {
             flow.is_listed = true;
-            flow.credits = self.quantum;
+            let load = self.loads.as_ref().map_or(1, |loads| loads.of(hosts));
+            flow.credits = (self.quantum / load).max(1);
             self.new.push_back(name);
         }
         while self.waiting.packets as u64 > self.limit.packets
@@ -144,8 +171,13 @@ impl<B: Body> Queue<B> for State<B> {
             self.waiting.packets -= before.packets - after.packets;
             self.waiting.bytes -= before.bytes - after.bytes;
             if let Some(packet) = packet {
-                flow.credits -= i64::from(packet.wire_bytes);
+                flow.credits -= i64::from(packet.wire_bytes) * BYTE;
                 return Some(packet);
+            }
+            if std::mem::take(&mut flow.is_bulk)
+                && let Some(loads) = &mut self.loads
+            {
+                loads.remove(flow.hosts);
             }
             // An empty new queue becomes an old one, so that it does not starve the others; an
             // empty old one is done (section 4.2).
@@ -168,8 +200,10 @@ impl<B: Body> Queue<B> for State<B> {
     }
 }
 
+/// Credits count parts of bytes, so that a quantum can be divided among flows.
+const BYTE: i64 = 1 << 16;
 /// The limit of one queue is that of all of them.
-const UNLIMITED: Count = Count(u64::MAX);
+pub(super) const UNLIMITED: Count = Count(u64::MAX);
 
 fn target() -> Milliseconds {
     Milliseconds(Nanos::from_millis(5))

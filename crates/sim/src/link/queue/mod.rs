@@ -51,6 +51,7 @@ registry! {
         "drop_head", drop_head::DropHead, "Drops the packet that waited longest when full.";
         "codel", codel::Codel, "Controlled delay: drops by sojourn time (RFC 8289).";
         "fq_codel", fq_codel::FqCodel, "CoDel for each flow, served in turn (RFC 8290).";
+        "cake", cake::Cake, "Fair to hosts, and to the flows of each (tc-cake).";
         "pie", pie::Pie, "Drops at random to hold a reference delay (RFC 8033).";
         "red", red::Red, "Random early detection by mean queue length (Floyd, Jacobson 1993).";
         "ecn_threshold", ecn_threshold::EcnThreshold, "Marks above a queue length (RFC 8257).";

@@ -1,6 +1,7 @@
 //! Elements for what is common outside: fair queues, radio, satellites, paths that go silent.
 
 use super::*;
+use crate::packet::{Cookie, TcpHeader};
 
 fn build(toml: &str) -> Box<dyn Element<()>> {
     elements(toml).build(Random::stream(1, 0))
@@ -40,6 +41,138 @@ fn fq_codel_lets_a_sparse_flow_pass_at_once() {
     element.push(Nanos(0), Packet { flow: 2, ..packet(999, 1000, Ecn::NotEct) });
     let place = left(&mut *element, SECOND).iter().position(|(_, id, _)| *id == 999);
     assert!(place.is_some_and(|place| place <= 3), "{place:?}");
+}
+
+/// A packet between two hosts, with a TCP header.
+#[derive(Clone, Default)]
+struct Segment {
+    hosts: [u32; 2],
+    header: TcpHeader,
+}
+
+impl Body for Segment {
+    fn hosts(&self) -> [u32; 2] {
+        self.hosts
+    }
+
+    fn tcp(&mut self) -> Option<&mut TcpHeader> {
+        Some(&mut self.header)
+    }
+}
+
+/// Shares of the link of each of nine flows, of which all always have something to send: the first
+/// has hosts of its own where `hosts` says so, by its number.
+fn shares(isolate: &str, hosts: impl Fn(u32) -> [u32; 2]) -> Vec<f64> {
+    let toml = format!("[rate]\nrate_bps = 8_000_000\nqueue.cake.isolate = \"{isolate}\"");
+    let mut element = elements(&toml).build::<Segment>(Random::stream(1, 0));
+    for id in 0..54_000u64 {
+        let flow = (id % 9) as u32;
+        let body = Segment { hosts: hosts(flow), header: TcpHeader::default() };
+        let at = Nanos(111_111 * id as i64);
+        element.push(at, Packet { id, flow, wire_bytes: 1000, ecn: Ecn::NotEct, body });
+    }
+    let mut counts = [0.0; 9];
+    while let Some((_, packet)) = element.pop(Nanos(6 * SECOND.0)) {
+        counts[packet.flow as usize] += 1.0;
+    }
+    let all: f64 = counts.iter().sum();
+    counts.iter().map(|count| count / all).collect()
+}
+
+#[test]
+fn cake_gives_hosts_halves_however_many_flows_they_have() {
+    let by_sender = |flow: u32| [u32::from(flow > 0), 7];
+    let by_receiver = |flow: u32| [7, u32::from(flow > 0)];
+    let half = |shares: &[f64]| (0.48..=0.52).contains(&shares[0]);
+    let ninth = |shares: &[f64]| (0.1..=0.12).contains(&shares[0]);
+    let alike = |shares: &[f64]| {
+        shares[1..].iter().all(|share| (share * 8.0 / (1.0 - shares[0]) - 1.0).abs() < 0.05)
+    };
+    for (isolate, at_sender, at_receiver) in [
+        ("flows", false, false),
+        ("dual_srchost", true, false),
+        ("dual_dsthost", false, true),
+        // One side has one host in each case, and all nine flows: no help for the lighter host.
+        ("triple_isolate", false, false),
+    ] {
+        for (is_half, found) in
+            [(at_sender, shares(isolate, by_sender)), (at_receiver, shares(isolate, by_receiver))]
+        {
+            let is_as_said = if is_half { half(&found) } else { ninth(&found) };
+            assert!(is_as_said && alike(&found), "{isolate}: {found:?}");
+        }
+    }
+    // Each of the two talks to another host: the end with more flows decides.
+    let found = shares("triple_isolate", |flow| [u32::from(flow > 0), u32::from(flow > 0)]);
+    assert!(half(&found) && alike(&found), "{found:?}");
+}
+
+#[test]
+fn a_flow_that_cake_has_served_no_longer_counts_for_its_host() {
+    // Host 1 has eight flows that end after 0.5 s, then one; host 0 has one all the time.
+    let mut element =
+        elements("[rate]\nrate_bps = 8_000_000\nqueue.cake.isolate = \"dual_srchost\"")
+            .build::<Segment>(Random::stream(1, 0));
+    for id in 0..12_000u64 {
+        let at = Nanos(250_000 * id as i64);
+        let flow = match id % 4 {
+            0 => 0,
+            _ if at < Nanos(SECOND.0 / 2) => 2 + (id % 8) as u32,
+            _ => 1,
+        };
+        let body = Segment { hosts: [u32::from(flow > 0), 7], header: TcpHeader::default() };
+        element.push(at, Packet { id, flow, wire_bytes: 500, ecn: Ecn::NotEct, body });
+    }
+    let mut counts = [0.0; 2];
+    while let Some((at, packet)) = element.pop(Nanos(3 * SECOND.0)) {
+        if at > Nanos(2 * SECOND.0) {
+            counts[usize::from(packet.flow > 0)] += 1.0;
+        }
+    }
+    assert!((0.45..=0.55).contains(&(counts[0] / (counts[0] + counts[1]))), "{counts:?}");
+}
+
+/// A SYN with every option, through an element.
+fn syn_through(toml: &str, payload_bytes: u32) -> Option<(u32, TcpHeader)> {
+    let header = TcpHeader {
+        flags: tcpwhy_core::wire::flags::SYN,
+        payload_bytes,
+        mss: Some(1460),
+        window_scale: Some(7),
+        sack_permitted: true,
+        timestamps: Some((1, 0)),
+        fast_open: Some(Cookie::Value(5)),
+        ..TcpHeader::default()
+    };
+    let wire_bytes = 34 + header.header_bytes() + payload_bytes;
+    let mut element = elements(toml).build::<Segment>(Random::stream(1, 0));
+    let body = Segment { hosts: [0, 1], header };
+    element.push(Nanos(0), Packet { id: 0, flow: 0, wire_bytes, ecn: Ecn::NotEct, body });
+    let (_, packet) = element.pop(Nanos(0))?;
+    Some((packet.wire_bytes, packet.body.header))
+}
+
+#[test]
+fn a_middlebox_takes_out_the_options_that_it_is_told_to() {
+    let (bytes, all) = syn_through("[options]\nmss_max_bytes = 1500", 0).unwrap();
+    assert_eq!((bytes, all.mss), (34 + 20 + 32, Some(1460)));
+    let (bytes, lowered) = syn_through("[options]\nmss_max_bytes = 1360", 0).unwrap();
+    assert_eq!((bytes, lowered), (34 + 20 + 32, TcpHeader { mss: Some(1360), ..all }));
+    for (name, wanted, taken) in [
+        ("mss", TcpHeader { mss: None, ..all }, 4),
+        ("window_scale", TcpHeader { window_scale: None, ..all }, 4),
+        ("sack_permitted", TcpHeader { sack_permitted: false, ..all }, 4),
+        ("timestamps", TcpHeader { timestamps: None, ..all }, 12),
+        ("fast_open", TcpHeader { fast_open: None, ..all }, 12),
+    ] {
+        let (bytes, found) = syn_through(&format!("[options]\nstrip = [\"{name}\"]"), 0).unwrap();
+        assert_eq!(found, wanted, "{name}");
+        assert_eq!(bytes, 34 + found.header_bytes(), "{name}");
+        assert!((0..=taken).contains(&(34 + 20 + 32 - bytes)), "{name}: {bytes}");
+    }
+    let drops = "[options]\ndrop_syn_data = true";
+    assert_eq!(syn_through(drops, 100), None);
+    assert_eq!(syn_through(drops, 0).map(|(_, header)| header), Some(all));
 }
 
 #[test]

@@ -73,6 +73,14 @@ impl Sender {
         self.report_losses(now)
     }
 
+    /// What was outstanding was dropped without congestion: it leaves again at once, and no window
+    /// falls.
+    pub(in crate::tcp) fn lose_all(&mut self, now: Nanos) {
+        let lost = &mut self.newly_lost;
+        self.board.mark_all_lost(|_| true, |sent| lost.push(*sent));
+        self.report_losses(now);
+    }
+
     pub(super) fn mark_head_lost(&mut self, now: Nanos) -> NewLosses {
         let lost = &mut self.newly_lost;
         self.board.mark_head_lost(|sent| lost.push(*sent));

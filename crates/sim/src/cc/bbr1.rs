@@ -208,7 +208,9 @@ impl Bbr1 {
         match self.pacing_gain {
             UNIT => is_full_length,
             gain if gain > UNIT => {
-                is_full_length && (ack.lost > 0 || ack.prior_pipe >= self.inflight(gain))
+                // `bbr_packets_in_net_at_edt` counts what leaves next.
+                let pipe = ack.prior_pipe + self.send_quantum();
+                is_full_length && (ack.lost > 0 || pipe >= self.inflight(gain))
             }
             _ => is_full_length || ack.prior_pipe <= self.inflight(UNIT),
         }
@@ -273,12 +275,17 @@ impl Bbr1 {
         }
     }
 
-    /// 4.2.3.2 BBRInflight.
+    /// 4.2.3.2 BBRInflight, rounded as in Linux (`bbr_quantization_budget`): to whole segments, to
+    /// an even number, and two more while it probes.
     fn inflight(&self, gain: u64) -> u64 {
         if self.rtprop == Nanos::MAX {
             return self.initial_window;
         }
-        volume(self.bandwidth_bps(), self.rtprop) * gain / UNIT + 3 * self.send_quantum()
+        let bdp = volume(self.bandwidth_bps(), self.rtprop) * gain / UNIT;
+        let segments = bdp.div_ceil(self.mss) + 3 * (self.send_quantum() / self.mss);
+        let is_probing = self.state == State::ProbeBw && self.cycle_index == 0;
+        let more = if is_probing { 2 } else { 0 };
+        (segments.next_multiple_of(2) + more) * self.mss
     }
 
     /// 4.2.3.6 BBRSetCwnd.

@@ -122,6 +122,7 @@ impl Flow {
     #[cold]
     fn open(&mut self, entry: &Entry, side: usize) {
         let was_complete = self.handshake.complete();
+        self.halves.iter_mut().for_each(Half::reopen);
         self.handshake.segment(entry);
         if entry.has(flags::SYN) {
             self.halves[side].start(entry.seq + 1);
@@ -180,6 +181,9 @@ impl Flow {
         let around =
             Around { sender: &taus[1 - side], receiver: &taus[side], flow_start, interval };
         let half = &mut self.halves[1 - side];
+        if half.is_said_again(entry, sack) {
+            return Acked::default();
+        }
         let acked = half.ack(entry, sack, around);
         if let Some(tau) = acked.sample {
             self.taus[side].sample(entry.ts, tau);

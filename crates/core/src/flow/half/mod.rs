@@ -38,6 +38,15 @@ pub struct Half {
     capacity: CapacityProbe,
     queue: QueueSense,
     losses: LossHistory,
+    /// The newest acknowledgement, while another one like it would say nothing new.
+    said: Option<Said>,
+}
+
+/// What an acknowledgement says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Said {
+    ack: Seq,
+    window_raw: u16,
 }
 
 /// Tells every observer of an event. An observer that is added to [`Half`] is named here.
@@ -116,6 +125,7 @@ impl Half {
             self.totals.out_of_window += 1;
             return None;
         };
+        self.said = None;
         if start > self.ledger.next() {
             self.queue.note_gap();
         }
@@ -221,6 +231,26 @@ impl Half {
         data.flight_size()
     }
 
+    /// What was offered or opened anew: no acknowledgement only repeats another one.
+    pub(crate) fn reopen(&mut self) {
+        self.said = None;
+    }
+
+    /// Whether the data segment `entry` of the other side repeats the acknowledgement before it, as
+    /// all data of a transfer in one direction does. Then it is told to nobody: no range, window
+    /// or sum would change, for a duplicate has no data. It does ask for an answer.
+    #[inline(always)]
+    pub fn is_said_again(&mut self, entry: &Entry, sack: &[(Seq, Seq)]) -> bool {
+        let again = self.said == Some(Said { ack: entry.ack, window_raw: entry.window_raw })
+            && entry.payload_len > 0
+            && sack.is_empty()
+            && !entry.has(flags::SYN | flags::ECE);
+        if again {
+            self.writer.note_data_of_peer();
+        }
+        again
+    }
+
     /// Files an acknowledgement of this direction's data; then tells the observers.
     #[inline(always)]
     pub fn ack(&mut self, entry: &Entry, sack: &[(Seq, Seq)], around: Around<'_>) -> Acked {
@@ -251,6 +281,10 @@ impl Half {
             mss: &self.mss,
         };
         tell!(self, on_ack(&ack));
+        // A closed window and one of unknown scale count each time.
+        let settled = number <= flight.una && window.rwnd.is_some_and(|rwnd| rwnd > 0);
+        let said = Said { ack: entry.ack, window_raw: entry.window_raw };
+        self.said = (settled && !entry.has(flags::SYN)).then_some(said);
         acked
     }
 

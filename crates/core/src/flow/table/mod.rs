@@ -287,12 +287,15 @@ impl<F> Table<F> {
     /// Looks at `count` slots for flows that have been silent for too long at `now` and ends them.
     /// Called with a slot for a segment, so that no pause is ever long.
     pub fn sweep(&mut self, count: usize, now: Nanos, analyse: &mut impl Analyse<Flow = F>) {
-        let least = self.limits.timeouts.least();
+        // Who sent something since then has not ended, whatever its class.
+        let recently = now - self.limits.timeouts.least();
         for _ in 0..count.min(self.slots.len()) {
             self.sweep = if self.sweep + 1 < self.slots.len() { self.sweep + 1 } else { 0 };
             let slot = &self.slots[self.sweep];
-            let silent = now.since(slot.last) > least;
-            if silent && slot.held() && slot.is_over(now, &self.limits.timeouts) {
+            if slot.last >= recently {
+                continue;
+            }
+            if slot.held() && slot.is_over(now, &self.limits.timeouts) {
                 self.end(self.sweep, analyse);
             }
         }

@@ -255,8 +255,14 @@ impl Half {
     #[inline(always)]
     pub fn ack(&mut self, entry: &Entry, sack: &[(Seq, Seq)], around: Around<'_>) -> Acked {
         self.ledger.start(entry.ack);
-        let mut wide = [(0, 0); 4];
-        let blocks = if sack.is_empty() { &[] } else { self.ledger.widen(sack, &mut wide) };
+        let mut wide;
+        let blocks = match sack {
+            [] => &[],
+            _ => {
+                wide = [(0, 0); 4];
+                self.ledger.widen(sack, &mut wide)
+            }
+        };
         let Some(number) = self.ledger.acknowledged(entry) else {
             self.totals.out_of_window += 1;
             return Acked::default();

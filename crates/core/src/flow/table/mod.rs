@@ -66,7 +66,7 @@ struct Slot<F> {
 
 /// Bits 0 and 1: the FIN of either side, both for a RST. Bit 2: more than SYNs came. From bit 3 on:
 /// the [`Class`] under which it is listed.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct State(u8);
 
 /// What analyses the bursts.
@@ -187,7 +187,8 @@ impl<F> Table<F> {
         let slot = &mut self.slots[id];
         // A clock that was set back must not make the time of a flow run backwards.
         let ts = segment.ts.max(slot.last);
-        if slot.is_over(ts, &self.limits.timeouts) {
+        let (before, is_over) = (slot.state, slot.is_over(ts, &self.limits.timeouts));
+        if is_over {
             (slot.state, slot.bursts) = (slot.state.cleared(), 0);
             slot.drain(&mut self.pool, analyse);
             if let Some(flow) = slot.flow.take() {
@@ -212,7 +213,9 @@ impl<F> Table<F> {
             let blocks = &segment.sack[..usize::from(segment.sack_count).min(4)];
             analyse.segment(&slot.key, &mut slot.flow, &Entry::of(segment, ts), blocks);
         }
-        if slot.class() != slot.state.listed() {
+        // A long flow stays one until something but data and acknowledgements comes.
+        let stays = slot.state == before && before.listed() == Class::Long && !is_over;
+        if !stays && slot.class() != slot.state.listed() {
             self.list(id);
         }
     }

@@ -141,9 +141,7 @@ impl Input {
         let result = loop {
             let record = match parser.next(&mut input) {
                 Ok(Some(record)) if self.ahead == Nanos(0) => record,
-                Ok(Some(record)) => {
-                    Record { ts: (record.ts - self.ahead).readable(), ..record }
-                }
+                Ok(Some(record)) => Record { ts: (record.ts - self.ahead).readable(), ..record },
                 Ok(None) => break Ok(()),
                 Err(damage) => break Err(Error::Damaged(self.path.clone(), damage)),
             };

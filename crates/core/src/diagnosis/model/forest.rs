@@ -113,7 +113,8 @@ impl Forest {
         if column == LEAF {
             let (leaf, height) = (table.answers_of_leaf(), DEPTH as u32 - node.ilog2());
             let leaves = self.leaves.last_mut().expect("of this tree");
-            leaves[(node << height) - LEAVES..((node + 1) << height) - LEAVES].fill(leaf.map(i32::from));
+            leaves[(node << height) - LEAVES..((node + 1) << height) - LEAVES]
+                .fill(leaf.map(i32::from));
             return leaf.map(|worth| f32::from(worth) * self.scale);
         }
         assert!(node < LEAVES, "a tree too deep: see max_depth of tools/fit");

@@ -62,9 +62,25 @@ impl Flow {
 
     /// Becomes a flow that begins with `first`, in the same memory.
     pub fn renew(&mut self, key: FlowKey, first_frame: u64, first: &Entry) {
-        self.halves.iter_mut().for_each(Half::renew);
-        let halves = std::mem::take(&mut self.halves);
-        *self = Flow { halves, ..Flow::new(key, first_frame, first) };
+        // All of it, so that the compiler asks for what is added.
+        let Flow {
+            key: old_key,
+            first_frame: old_frame,
+            start,
+            end,
+            handshake,
+            halves,
+            taus,
+            first_seq,
+            recent,
+        } = self;
+        (*old_key, *old_frame) = (key, first_frame);
+        (*start, *end) = (first.ts, first.ts);
+        *handshake = Handshake::default();
+        halves.iter_mut().for_each(Half::renew);
+        *taus = Default::default();
+        *first_seq = [None; 2];
+        *recent = Recent::default();
     }
 
     /// Whether `entry` opens the next connection on the same 4-tuple.

@@ -86,20 +86,36 @@ impl Half {
         self.ledger.start(origin);
     }
 
-    /// Begins anew for the next flow, in the same memory.
+    /// Begins anew for the next flow, in the same memory. Each part by itself: a whole one made
+    /// elsewhere would be copied over this one.
     pub(crate) fn renew(&mut self) {
-        let mut rtts = std::mem::take(&mut self.totals.rtts);
-        let (mut ledger, mut view, mut timeline) = (
-            std::mem::take(&mut self.ledger),
-            std::mem::take(&mut self.view),
-            std::mem::take(&mut self.timeline),
-        );
-        rtts.clear();
+        // All of them, so that the compiler asks for one that is added.
+        let Half {
+            mss,
+            rtt,
+            window,
+            ledger,
+            view,
+            writer,
+            totals,
+            timeline,
+            capacity,
+            queue,
+            losses,
+            said,
+        } = self;
+        *mss = Mss::default();
+        *rtt = Rtt::default();
+        *window = ReceiverWindow::default();
         ledger.renew();
         view.renew();
+        *writer = Writer::default();
+        totals.renew();
         timeline.renew();
-        let totals = Totals { rtts, ..Totals::default() };
-        *self = Half { ledger, view, timeline, totals, ..Half::default() };
+        *capacity = CapacityProbe::default();
+        *queue = QueueSense::default();
+        *losses = LossHistory::default();
+        *said = None;
     }
 
     /// Part of [`crate::flow::Flow::shrink`].
@@ -237,8 +253,8 @@ impl Half {
     }
 
     /// Whether the data segment `entry` of the other side repeats the acknowledgement before it, as
-    /// all data of a transfer in one direction does. Then it is told to nobody: no range, window
-    /// or sum would change, for a duplicate has no data. It does ask for an answer.
+    /// all data of a transfer in one direction does. Then no observer takes it: no range, window or
+    /// sum would change, for a duplicate has no data. It does ask for an answer.
     #[inline(always)]
     pub fn is_said_again(&mut self, entry: &Entry, sack: &[(Seq, Seq)]) -> bool {
         let again = self.said == Some(Said { ack: entry.ack, window_raw: entry.window_raw })
@@ -288,9 +304,9 @@ impl Half {
         };
         tell!(self, on_ack(&ack));
         // A closed window and one of unknown scale count each time.
-        let settled = number <= flight.una && window.rwnd.is_some_and(|rwnd| rwnd > 0);
+        let counts_once = number <= flight.una && window.rwnd.is_some_and(|rwnd| rwnd > 0);
         let said = Said { ack: entry.ack, window_raw: entry.window_raw };
-        self.said = (settled && !entry.has(flags::SYN)).then_some(said);
+        self.said = (counts_once && !entry.has(flags::SYN)).then_some(said);
         acked
     }
 

@@ -175,6 +175,18 @@ mod tests {
     }
 
     #[test]
+    fn spans_of_readable_times_are_exact_and_none_is_negative() {
+        let (first, last) = (Nanos(i64::MIN).readable(), Nanos(i64::MAX).readable());
+        assert_eq!((first, last), Nanos::READABLE);
+        assert_eq!(last.since(first).0, (1 << 62) + (1 << 61));
+        let slack = Nanos(1 << 59);
+        assert!((last + slack).since(first - slack) > last.since(first));
+        assert_eq!(first.since(last), Nanos(0));
+        assert_eq!(last.since(Nanos::MAX), Nanos(0));
+        assert_eq!(Nanos(7).readable(), Nanos(7));
+    }
+
+    #[test]
     fn a_rate_takes_a_span() {
         let rate = BitRate::of(1_250_000, Nanos::SECOND).unwrap();
         assert_eq!(rate, BitRate(1e7));

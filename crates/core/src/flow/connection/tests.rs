@@ -414,7 +414,8 @@ proptest::proptest! {
         let mut flows: [Option<Flow>; 2] = [None, None];
         let (mut at_ms, mut sent, mut received) = (0, [0u32; 2], [0u32; 2]);
         let opening = ["0 > 0:0 0 syn", "1 < 0:0 1 syn", "2 > 1:0 1"];
-        let mut lines: Vec<String> = opening.iter().take(if syn { 3 } else { 0 }).map(|&l| l.into()).collect();
+        let opening = opening.iter().take(if syn { 3 } else { 0 });
+        let mut lines: Vec<String> = opening.map(|&line| line.to_owned()).collect();
         for (what, segments, acks, wait_ms) in steps {
             at_ms += wait_ms;
             let side = usize::from(what % 4 == 3);

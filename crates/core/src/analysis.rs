@@ -106,7 +106,9 @@ impl Analyse for Analysis {
             self.segment_with_row(flow, frame, entry, sack);
         } else {
             let filed = flow.segment(frame, entry, sack, self.options.interval);
-            self.counters.add(Counter::DuplicateFrames, u64::from(filed.duplicate));
+            if filed.duplicate {
+                self.counters.count(Counter::DuplicateFrames);
+            }
         }
         let side = side(entry);
         if flow.halves[side].stretch().is_some_and(|s| s.has_ended_some()) {

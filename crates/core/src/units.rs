@@ -35,12 +35,21 @@ impl Nanos {
         self.0 as f64 / 1e9
     }
 
-    /// The difference to `earlier`, or zero if that lies in the future.
+    /// The earliest and the latest time of a packet: the years 1896 and 2116. No span between two
+    /// of them is too long for a number, even with some years more on either side.
+    pub const READABLE: (Nanos, Nanos) = (Nanos(-(1 << 61)), Nanos(1 << 62));
+
+    /// This point in time, or the nearest one that packets may have.
+    pub fn readable(self) -> Nanos {
+        self.clamp(Nanos::READABLE.0, Nanos::READABLE.1)
+    }
+
+    /// The difference to `earlier`, or zero if that lies in the future. Both lie within
+    /// [`Nanos::READABLE`], or `earlier` is later than all of that: some twenty spans are taken for
+    /// each segment, and none needs a check.
     #[inline]
     pub fn since(self, earlier: Nanos) -> Nanos {
-        // At most `u64::MAX`, so that unsigned it is exact.
-        let span = (self.0.max(earlier.0) as u64).wrapping_sub(earlier.0 as u64);
-        Nanos(span.min(i64::MAX as u64) as i64)
+        Nanos(self.0.max(earlier.0).wrapping_sub(earlier.0))
     }
 }
 
@@ -163,6 +172,18 @@ mod tests {
         let old = unwrap.widen(Seq((wide - 1460) as u32));
         assert_eq!(wide - old, 1460);
         assert_eq!(unwrap.peek(Seq(wide as u32)), wide);
+    }
+
+    #[test]
+    fn spans_of_readable_times_are_exact_and_none_is_negative() {
+        let (first, last) = (Nanos(i64::MIN).readable(), Nanos(i64::MAX).readable());
+        assert_eq!((first, last), Nanos::READABLE);
+        assert_eq!(last.since(first).0, (1 << 62) + (1 << 61));
+        let slack = Nanos(1 << 59);
+        assert!((last + slack).since(first - slack) > last.since(first));
+        assert_eq!(first.since(last), Nanos(0));
+        assert_eq!(last.since(Nanos::MAX), Nanos(0));
+        assert_eq!(Nanos(7).readable(), Nanos(7));
     }
 
     #[test]

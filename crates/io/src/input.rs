@@ -140,9 +140,8 @@ impl Input {
         let Some(parser) = &mut self.parser else { return Ok(()) };
         let result = loop {
             let record = match parser.next(&mut input) {
-                Ok(Some(record)) => {
-                    Record { ts: Nanos(record.ts.0.saturating_sub(self.ahead.0)), ..record }
-                }
+                Ok(Some(record)) if self.ahead == Nanos(0) => record,
+                Ok(Some(record)) => Record { ts: (record.ts - self.ahead).readable(), ..record },
                 Ok(None) => break Ok(()),
                 Err(damage) => break Err(Error::Damaged(self.path.clone(), damage)),
             };

@@ -47,6 +47,13 @@ impl Totals {
         }
     }
 
+    /// Begins anew, in the same memory.
+    pub(super) fn renew(&mut self) {
+        let mut rtts = std::mem::take(&mut self.rtts);
+        rtts.clear();
+        *self = Totals { rtts, ..Totals::default() };
+    }
+
     #[cold]
     fn count_repair(&mut self, filed: &Filed) {
         self.retransmitted_bytes += filed.retransmitted_bytes;

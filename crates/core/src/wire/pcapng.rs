@@ -252,7 +252,7 @@ impl Pcapng {
 }
 
 impl Interface {
-    /// Saturates: a time that 64 bits of nanoseconds do not hold is after the year 2262.
+    /// The nearest time that is readable: no capture is of another.
     #[inline]
     fn time(&self, ticks: u64) -> Nanos {
         let since_offset = match self.resolution {
@@ -264,7 +264,7 @@ impl Interface {
             Resolution::Binary(exponent) => (i128::from(ticks) * 1_000_000_000) >> exponent,
         };
         let ns = since_offset + i128::from(self.offset_s) * 1_000_000_000;
-        Nanos(ns.clamp(-i128::from(i64::MAX), i128::from(i64::MAX)) as i64)
+        Nanos(ns.clamp(-i128::from(i64::MAX), i128::from(i64::MAX)) as i64).readable()
     }
 }
 

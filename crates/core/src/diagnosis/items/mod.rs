@@ -91,9 +91,12 @@ pub fn at(mut number: usize) -> &'static Item {
 /// What the items say of a stretch.
 pub fn values(case: &Case) -> Values {
     let mut values = [f32::NAN; COUNT];
-    for (value, item) in values.iter_mut().zip(all()) {
-        if let Some(found) = (item.value)(case).filter(|found| found.is_finite()) {
-            *value = found as f32;
+    let mut left = values.iter_mut();
+    for theme in THEMES {
+        for (item, value) in theme.iter().zip(left.by_ref()) {
+            if let Some(found) = (item.value)(case).filter(|found| found.is_finite()) {
+                *value = found as f32;
+            }
         }
     }
     values

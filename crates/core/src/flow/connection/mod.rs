@@ -62,9 +62,25 @@ impl Flow {
 
     /// Becomes a flow that begins with `first`, in the same memory.
     pub fn renew(&mut self, key: FlowKey, first_frame: u64, first: &Entry) {
-        self.halves.iter_mut().for_each(Half::renew);
-        let halves = std::mem::take(&mut self.halves);
-        *self = Flow { halves, ..Flow::new(key, first_frame, first) };
+        // All of it, so that the compiler asks for what is added.
+        let Flow {
+            key: old_key,
+            first_frame: old_frame,
+            start,
+            end,
+            handshake,
+            halves,
+            taus,
+            first_seq,
+            recent,
+        } = self;
+        (*old_key, *old_frame) = (key, first_frame);
+        (*start, *end) = (first.ts, first.ts);
+        *handshake = Handshake::default();
+        halves.iter_mut().for_each(Half::renew);
+        *taus = Default::default();
+        *first_seq = [None; 2];
+        *recent = Recent::default();
     }
 
     /// Whether `entry` opens the next connection on the same 4-tuple.
@@ -100,20 +116,31 @@ impl Flow {
         if entry.has(flags::SYN | flags::FIN | flags::RST) || !self.handshake.is_settled() {
             self.open(entry, side);
         }
-        self.timestamps(entry, side);
-        let acked = self.acknowledge(entry, sack, side, interval);
-        let (taus, flow_start) = (&self.taus, self.start);
-        let around =
-            Around { sender: &taus[side], receiver: &taus[1 - side], flow_start, interval };
-        let half = &mut self.halves[side];
-        let keep_alive = half.is_keep_alive(entry);
-        half.totals.keep_alives += u64::from(keep_alive);
+        let flow_start = self.start;
+        let (own, peer) = both(&mut self.halves, side);
+        let (tau, peer_tau) = both(&mut self.taus, side);
+        if entry.has_timestamps() && !entry.has(flags::SYN | flags::RST) {
+            timestamps(entry, (own, peer), (tau, peer_tau));
+        }
+        let mut acked = Acked::default();
+        if entry.has(flags::ACK) && !entry.has(flags::RST) && !peer.is_said_again(entry, sack) {
+            let around = Around { sender: peer_tau, receiver: tau, flow_start, interval };
+            acked = peer.ack(entry, sack, around);
+            if let Some(sample) = acked.sample {
+                round_trip(entry, sample, &acked, peer, (tau, peer_tau));
+            }
+        }
+        let keep_alive = own.is_keep_alive(entry);
+        own.totals.keep_alives += u64::from(keep_alive);
         let sent = match entry.payload_len {
             0 => None,
-            _ => half.data(frame, entry, around),
+            _ => {
+                let around = Around { sender: tau, receiver: peer_tau, flow_start, interval };
+                own.data(frame, entry, around)
+            }
         };
         if entry.has(flags::FIN) {
-            half.fin(entry);
+            own.fin(entry);
         }
         SegmentOutcome { duplicate: false, sent, acked, keep_alive }
     }
@@ -122,6 +149,7 @@ impl Flow {
     #[cold]
     fn open(&mut self, entry: &Entry, side: usize) {
         let was_complete = self.handshake.complete();
+        self.halves.iter_mut().for_each(Half::reopen);
         self.handshake.segment(entry);
         if entry.has(flags::SYN) {
             self.halves[side].start(entry.seq + 1);
@@ -143,58 +171,6 @@ impl Flow {
             self.taus[orig].set_handshake(self.handshake.tau_orig());
             self.taus[1 - orig].set_handshake(self.handshake.tau_resp());
         }
-    }
-
-    #[inline(always)]
-    fn timestamps(&mut self, entry: &Entry, side: usize) {
-        if entry.has_timestamps() && !entry.has(flags::SYN | flags::RST) {
-            self.taus[1 - side].passed_towards(entry.ts, entry.tsval);
-            let last = self.halves[side].totals.last_data;
-            let silent = last.map_or(Nanos::MAX, |last| entry.ts.since(last));
-            // An acknowledgement goes out at once; data may have had to be written first.
-            let waited = if entry.payload_len > 0 { silent } else { Nanos(0) };
-            self.halves[1 - side].answered(entry);
-            if !entry.has(flags::ACK) {
-                return;
-            }
-            let tau = self.taus[side].came_back(entry.ts, entry.tsecr, waited);
-            if entry.payload_len > 0 {
-                self.halves[side].echo(entry, tau, self.taus[1 - side].recent());
-            }
-        }
-    }
-
-    /// The acknowledgement that `entry` carries, for the data of the other side.
-    #[inline(always)]
-    fn acknowledge(
-        &mut self,
-        entry: &Entry,
-        sack: &[(Seq, Seq)],
-        side: usize,
-        interval: Nanos,
-    ) -> Acked {
-        if !entry.has(flags::ACK) || entry.has(flags::RST) {
-            return Acked::default();
-        }
-        let (taus, flow_start) = (&self.taus, self.start);
-        let around =
-            Around { sender: &taus[1 - side], receiver: &taus[side], flow_start, interval };
-        let half = &mut self.halves[1 - side];
-        let acked = half.ack(entry, sack, around);
-        if let Some(tau) = acked.sample {
-            self.taus[side].sample(entry.ts, tau);
-            if let Some(sender) = self.taus[1 - side].recent() {
-                let receiver = self.taus[side].least().unwrap_or(tau);
-                let sender_least = self.taus[1 - side].least().unwrap_or(sender);
-                // A lone segment's acknowledgement may have waited for the delayed-ACK timer,
-                // unless the next segment had arrived too by then.
-                let prompt = acked.bytes >= 2 * u64::from(half.mss.value())
-                    || acked.next_sent.is_some_and(|sent| entry.ts.since(sent) >= receiver);
-                let farther = receiver.0 * 2 >= sender_least.0;
-                half.round_trip(entry.ts, tau + sender, farther && prompt);
-            }
-        }
-        acked
     }
 
     /// Where the observer stands for the half of `sender`: 0 at the sender, 1 at the receiver.
@@ -235,6 +211,56 @@ impl Flow {
         tunnel.iter().flat_map(|name| name.bytes()).for_each(|byte| mix(u64::from(byte)));
         mix(self.start.0 as u64);
         hash >> 1
+    }
+}
+
+/// What belongs to `side`, and what belongs to the other one: found once for a segment.
+#[inline(always)]
+fn both<T>(pair: &mut [T; 2], side: usize) -> (&mut T, &mut T) {
+    let [low, high] = pair;
+    if side == 0 { (low, high) } else { (high, low) }
+}
+
+/// What the timestamps of a segment tell of the delays to both sides. Halves and delays are given
+/// of the one who sent it, then of the other.
+#[inline(always)]
+fn timestamps(entry: &Entry, halves: (&mut Half, &mut Half), taus: (&mut Tau, &mut Tau)) {
+    let ((own, peer), (tau, peer_tau)) = (halves, taus);
+    peer_tau.passed_towards(entry.ts, entry.tsval);
+    let last = own.totals.last_data;
+    let silent = last.map_or(Nanos::MAX, |last| entry.ts.since(last));
+    // An acknowledgement goes out at once; data may have had to be written first.
+    let waited = if entry.payload_len > 0 { silent } else { Nanos(0) };
+    peer.answered(entry);
+    if !entry.has(flags::ACK) {
+        return;
+    }
+    let sample = tau.came_back(entry.ts, entry.tsecr, waited);
+    if entry.payload_len > 0 {
+        own.echo(entry, sample, peer_tau.recent());
+    }
+}
+
+/// Takes the delay of the receiver, who sent `entry`, that its acknowledgement of data of `half`
+/// shows. The delays known are those of the receiver and of the sender of that data.
+#[inline(always)]
+fn round_trip(
+    entry: &Entry,
+    sample: Nanos,
+    acked: &Acked,
+    half: &mut Half,
+    (tau, sender_tau): (&mut Tau, &mut Tau),
+) {
+    tau.sample(entry.ts, sample);
+    if let Some(sender) = sender_tau.recent() {
+        let receiver = tau.least().unwrap_or(sample);
+        let sender_least = sender_tau.least().unwrap_or(sender);
+        // A lone segment's acknowledgement may have waited for the delayed-ACK timer, unless the
+        // next segment had arrived too by then.
+        let prompt = acked.bytes >= 2 * u64::from(half.mss.value())
+            || acked.next_sent.is_some_and(|sent| entry.ts.since(sent) >= receiver);
+        let farther = receiver.0 * 2 >= sender_least.0;
+        half.round_trip(entry.ts, sample + sender, farther && prompt);
     }
 }
 

@@ -402,3 +402,57 @@ fn a_writer_is_woken_by_room_unless_it_had_left_nothing_to_send() {
     ));
     assert_eq!(waits(&dry), (0.0, 5.0));
 }
+
+proptest::proptest! {
+    /// Whoever is asked anew at each segment whether an acknowledgement says something files every
+    /// one; both know the same in the end.
+    #[test]
+    fn an_acknowledgement_said_again_says_nothing_new(
+        steps in proptest::collection::vec((0u8..12, 1u32..4, 0u32..3, 0i64..40), 1..120),
+        syn in proptest::bool::ANY,
+    ) {
+        let mut flows: [Option<Flow>; 2] = [None, None];
+        let (mut at_ms, mut sent, mut received) = (0, [0u32; 2], [0u32; 2]);
+        let opening = ["0 > 0:0 0 syn", "1 < 0:0 1 syn", "2 > 1:0 1"];
+        let opening = opening.iter().take(if syn { 3 } else { 0 });
+        let mut lines: Vec<String> = opening.map(|&line| line.to_owned()).collect();
+        for (what, segments, acks, wait_ms) in steps {
+            at_ms += wait_ms;
+            let side = usize::from(what % 4 == 3);
+            let way = [">", "<"][side];
+            // Mostly data of one side; now and then nothing new is acknowledged, or less.
+            received[side] = match what {
+                0..4 => received[side],
+                4 => received[side].saturating_sub(1),
+                _ => sent[1 - side].min(received[side] + acks),
+            };
+            let ack = 1 + 1000 * received[side];
+            let window = [60_000, 60_000, 0, 30_000][usize::from(what % 5 % 4)];
+            for _ in 0..segments {
+                let from = if what == 7 { sent[side].saturating_sub(2) } else { sent[side] };
+                let len = if what == 6 { 0 } else { 1000 };
+                lines.push(format!(
+                    "{} {way} {}:{len} {ack} win {window} ts {at_ms}/{}",
+                    at_ms + 10, 1 + 1000 * from, at_ms - wait_ms,
+                ));
+                sent[side] = sent[side].max(from + len / 1000);
+            }
+        }
+        for (frame, line) in lines.iter().enumerate() {
+            let (segment, sack) = parse(line);
+            let entry = Entry::of(&segment, segment.ts);
+            for (at, flow) in flows.iter_mut().enumerate() {
+                let flow = flow.get_or_insert_with(|| Flow::new(segment.key, 1, &entry));
+                if at == 1 {
+                    flow.halves.iter_mut().for_each(Half::reopen);
+                }
+                flow.segment(frame as u64, &entry, &sack, Nanos::SECOND);
+            }
+        }
+        let [mut one, mut other] = flows.map(|flow| flow.expect("some segments"));
+        for half in one.halves.iter_mut().chain(&mut other.halves) {
+            half.reopen();
+        }
+        proptest::prop_assert_eq!(format!("{one:?}"), format!("{other:?}"));
+    }
+}

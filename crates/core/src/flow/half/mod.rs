@@ -38,6 +38,15 @@ pub struct Half {
     capacity: CapacityProbe,
     queue: QueueSense,
     losses: LossHistory,
+    /// The newest acknowledgement, while another one like it would say nothing new.
+    said: Option<Said>,
+}
+
+/// What an acknowledgement says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Said {
+    ack: Seq,
+    window_raw: u16,
 }
 
 /// Tells every observer of an event. An observer that is added to [`Half`] is named here.
@@ -77,20 +86,36 @@ impl Half {
         self.ledger.start(origin);
     }
 
-    /// Begins anew for the next flow, in the same memory.
+    /// Begins anew for the next flow, in the same memory. Each part by itself: a whole one made
+    /// elsewhere would be copied over this one.
     pub(crate) fn renew(&mut self) {
-        let mut rtts = std::mem::take(&mut self.totals.rtts);
-        let (mut ledger, mut view, mut timeline) = (
-            std::mem::take(&mut self.ledger),
-            std::mem::take(&mut self.view),
-            std::mem::take(&mut self.timeline),
-        );
-        rtts.clear();
+        // All of them, so that the compiler asks for one that is added.
+        let Half {
+            mss,
+            rtt,
+            window,
+            ledger,
+            view,
+            writer,
+            totals,
+            timeline,
+            capacity,
+            queue,
+            losses,
+            said,
+        } = self;
+        *mss = Mss::default();
+        *rtt = Rtt::default();
+        *window = ReceiverWindow::default();
         ledger.renew();
         view.renew();
+        *writer = Writer::default();
+        totals.renew();
         timeline.renew();
-        let totals = Totals { rtts, ..Totals::default() };
-        *self = Half { ledger, view, timeline, totals, ..Half::default() };
+        *capacity = CapacityProbe::default();
+        *queue = QueueSense::default();
+        *losses = LossHistory::default();
+        *said = None;
     }
 
     /// Part of [`crate::flow::Flow::shrink`].
@@ -116,6 +141,7 @@ impl Half {
             self.totals.out_of_window += 1;
             return None;
         };
+        self.said = None;
         if start > self.ledger.next() {
             self.queue.note_gap();
         }
@@ -221,12 +247,38 @@ impl Half {
         data.flight_size()
     }
 
+    /// What was offered or opened anew: no acknowledgement only repeats another one.
+    pub(crate) fn reopen(&mut self) {
+        self.said = None;
+    }
+
+    /// Whether the data segment `entry` of the other side repeats the acknowledgement before it, as
+    /// all data of a transfer in one direction does. Then no observer takes it: no range, window or
+    /// sum would change, for a duplicate has no data. It does ask for an answer.
+    #[inline(always)]
+    pub fn is_said_again(&mut self, entry: &Entry, sack: &[(Seq, Seq)]) -> bool {
+        let again = self.said == Some(Said { ack: entry.ack, window_raw: entry.window_raw })
+            && entry.payload_len > 0
+            && sack.is_empty()
+            && !entry.has(flags::SYN | flags::ECE);
+        if again {
+            self.writer.note_data_of_peer();
+        }
+        again
+    }
+
     /// Files an acknowledgement of this direction's data; then tells the observers.
     #[inline(always)]
     pub fn ack(&mut self, entry: &Entry, sack: &[(Seq, Seq)], around: Around<'_>) -> Acked {
         self.ledger.start(entry.ack);
-        let mut wide = [(0, 0); 4];
-        let blocks = if sack.is_empty() { &[] } else { self.ledger.widen(sack, &mut wide) };
+        let mut wide;
+        let blocks = match sack {
+            [] => &[],
+            _ => {
+                wide = [(0, 0); 4];
+                self.ledger.widen(sack, &mut wide)
+            }
+        };
         let Some(number) = self.ledger.acknowledged(entry) else {
             self.totals.out_of_window += 1;
             return Acked::default();
@@ -251,6 +303,10 @@ impl Half {
             mss: &self.mss,
         };
         tell!(self, on_ack(&ack));
+        // A closed window and one of unknown scale count each time.
+        let counts_once = number <= flight.una && window.rwnd.is_some_and(|rwnd| rwnd > 0);
+        let said = Said { ack: entry.ack, window_raw: entry.window_raw };
+        self.said = (counts_once && !entry.has(flags::SYN)).then_some(said);
         acked
     }
 

@@ -1,14 +1,15 @@
 //! Frames that a mirror port delivers twice.
 
 use crate::flow::entry::Entry;
+use crate::units::Nanos;
 use crate::wire::flags;
 
 /// The last few frames of a flow, to recognise copies.
 #[derive(Clone, Debug, Default)]
 pub struct Recent {
-    /// Their fingerprints, and their times in us modulo 2^32.
+    /// Their fingerprints, and their times.
     prints: [u32; REMEMBERED],
-    times_us: [u32; REMEMBERED],
+    times: [Nanos; REMEMBERED],
     at: u8,
     copies: u32,
 }
@@ -21,22 +22,21 @@ impl Recent {
     #[inline(always)]
     pub fn is_copy(&mut self, entry: &Entry) -> bool {
         let print = fingerprint(entry);
-        let now_us = (entry.ts.0 / 1000) as u32;
         // Mostly none is the same, which all at once say.
         let same = self.prints.iter().fold(false, |same, &seen| same | (seen == print));
-        if same && self.is_recent(print, now_us, entry) {
+        if same && self.is_recent(print, entry) {
             self.note_copy();
             return true;
         }
         let at = usize::from(self.at) % REMEMBERED;
-        (self.prints[at], self.times_us[at]) = (print, now_us);
+        (self.prints[at], self.times[at]) = (print, entry.ts);
         self.at = self.at.wrapping_add(1);
         false
     }
 
     /// Whether a frame with this fingerprint is so new that `entry` is its copy.
     #[cold]
-    fn is_recent(&self, print: u32, now_us: u32, entry: &Entry) -> bool {
+    fn is_recent(&self, print: u32, entry: &Entry) -> bool {
         let bare = entry.ip_id == 0 && entry.seq_len() == 0;
         let shown = self.copies >= COPIES_SHOWN;
         if bare && !shown {
@@ -47,12 +47,10 @@ impl Recent {
         } else {
             WITHOUT_IDENTIFICATION
         };
-        let recent = |at_us: u32| now_us.wrapping_sub(at_us) < within;
-        // Time does not run backwards within a flow: what is older than the newest may be older by
-        // a whole turn of the clock.
-        let newest = self.times_us[usize::from(self.at).wrapping_sub(1) % REMEMBERED];
-        let mut seen = self.prints.iter().zip(self.times_us);
-        recent(newest) && seen.any(|(&seen, at_us)| seen == print && recent(at_us))
+        // Clocks of most captures tell microseconds.
+        let since_us = |at: Nanos| entry.ts.0 / 1000 - at.0 / 1000;
+        let mut seen = self.prints.iter().zip(self.times);
+        seen.any(|(&seen, at)| seen == print && since_us(at) < within)
     }
 
     /// Takes note that the capture shows copies.
@@ -81,13 +79,13 @@ fn fingerprint(entry: &Entry) -> u32 {
 const REMEMBERED: usize = 8;
 /// Copies of others from which those of bare acknowledgements are taken for such.
 const COPIES_SHOWN: u32 = 2;
-const WITH_IDENTIFICATION: u32 = 1000;
-const WITHOUT_IDENTIFICATION: u32 = 100;
+const WITH_IDENTIFICATION: i64 = 1000;
+const WITHOUT_IDENTIFICATION: i64 = 100;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::{Nanos, Seq};
+    use crate::units::Seq;
 
     fn frame(us: i64, ip_id: u16, payload_len: u32) -> Entry {
         let ts = Nanos::from_micros(1_000_000 + us);

@@ -50,18 +50,36 @@ impl Tau {
     }
 
     /// Takes a sample that ended at `now`.
+    #[inline(always)]
     pub fn sample(&mut self, now: Nanos, tau: Nanos) {
         self.take(now, tau, true);
     }
 
     /// Takes a sample; one that is not `sure` may hold a time in which the endpoint waited, and
     /// bounds the delay only from above.
+    #[inline(always)]
     fn take(&mut self, now: Nanos, tau: Nanos, sure: bool) {
+        // Most are no least one of anything.
+        let is_low = tau < self.windows[0] || tau < self.min;
+        if is_low || now.since(self.window_start) > self.span() {
+            self.take_lowest(now, tau, sure);
+        }
+    }
+
+    /// How long a window is.
+    #[inline(always)]
+    fn span(&self) -> Nanos {
+        WINDOW.max(Nanos(4 * self.min.0))
+    }
+
+    /// Takes a sample that lowers a minimum, or begins a window.
+    #[inline(never)]
+    fn take_lowest(&mut self, now: Nanos, tau: Nanos, sure: bool) {
         self.min = self.min.min(tau);
         if !sure && self.recent <= tau {
             return self.conclude();
         }
-        let span = WINDOW.max(Nanos(4 * self.min.0));
+        let span = self.span();
         if now.since(self.window_start) > span {
             let stale = now.since(self.window_start) > span + span;
             self.windows = [UNKNOWN, if stale { UNKNOWN } else { self.windows[0] }];

@@ -9,14 +9,16 @@
 pub mod class;
 mod evict;
 mod log;
+mod state;
 
 use crate::flow::entry::Entry;
 use crate::stream::is_syn;
 use crate::units::{Nanos, Seq};
 use crate::wire::hash::HashKey;
-use crate::wire::{FlowKey, Segment, flags};
+use crate::wire::{FlowKey, Segment};
 use class::{Class, Lists, Timeouts};
 use log::{Log, Pool};
+use state::State;
 use std::hint::black_box;
 
 /// Flows by key.
@@ -63,11 +65,6 @@ struct Slot<F> {
     /// How often its log was analysed, as far as that matters.
     bursts: u8,
 }
-
-/// Bits 0 and 1: the FIN of either side, both for a RST. Bit 2: more than SYNs came. From bit 3 on:
-/// the [`Class`] under which it is listed.
-#[derive(Clone, Copy, Default)]
-struct State(u8);
 
 /// What analyses the bursts.
 pub trait Analyse {
@@ -187,7 +184,8 @@ impl<F> Table<F> {
         let slot = &mut self.slots[id];
         // A clock that was set back must not make the time of a flow run backwards.
         let ts = segment.ts.max(slot.last);
-        if slot.is_over(ts, &self.limits.timeouts) {
+        let (before, is_over) = (slot.state, slot.is_over(ts, &self.limits.timeouts));
+        if is_over {
             (slot.state, slot.bursts) = (slot.state.cleared(), 0);
             slot.drain(&mut self.pool, analyse);
             if let Some(flow) = slot.flow.take() {
@@ -212,7 +210,9 @@ impl<F> Table<F> {
             let blocks = &segment.sack[..usize::from(segment.sack_count).min(4)];
             analyse.segment(&slot.key, &mut slot.flow, &Entry::of(segment, ts), blocks);
         }
-        if slot.class() != slot.state.listed() {
+        // A long flow stays one until something but data and acknowledgements comes.
+        let stays = slot.state == before && before.listed() == Class::Long && !is_over;
+        if !stays && slot.class() != slot.state.listed() {
             self.list(id);
         }
     }
@@ -287,12 +287,16 @@ impl<F> Table<F> {
     /// Looks at `count` slots for flows that have been silent for too long at `now` and ends them.
     /// Called with a slot for a segment, so that no pause is ever long.
     pub fn sweep(&mut self, count: usize, now: Nanos, analyse: &mut impl Analyse<Flow = F>) {
-        let least = self.limits.timeouts.least();
-        for _ in 0..count.min(self.slots.len()) {
-            self.sweep = if self.sweep + 1 < self.slots.len() { self.sweep + 1 } else { 0 };
-            let slot = &self.slots[self.sweep];
-            let silent = now.since(slot.last) > least;
-            if silent && slot.held() && slot.is_over(now, &self.limits.timeouts) {
+        // Who sent something since then has not ended, whatever its class.
+        let recently = now - self.limits.timeouts.least();
+        let mut left = count.min(self.slots.len());
+        while left > 0 {
+            let from = if self.sweep + 1 < self.slots.len() { self.sweep + 1 } else { 0 };
+            let run = &self.slots[from..self.slots.len().min(from + left)];
+            let silent = run.iter().position(|slot| slot.last < recently && slot.held());
+            let passed = silent.map_or(run.len(), |at| at + 1);
+            (self.sweep, left) = (from + passed - 1, left - passed);
+            if silent.is_some() && self.slots[self.sweep].is_over(now, &self.limits.timeouts) {
                 self.end(self.sweep, analyse);
             }
         }
@@ -435,54 +439,7 @@ impl<F> Slot<F> {
     }
 }
 
-impl State {
-    /// Learns from a segment.
-    #[inline]
-    fn see(&mut self, segment: &Segment) {
-        let bits = segment.flags & (flags::SYN | flags::FIN | flags::RST);
-        if bits == 0 {
-            self.0 |= ESTABLISHED;
-        } else if bits & flags::RST != 0 {
-            self.0 |= CLOSED;
-        } else if bits & flags::FIN != 0 {
-            self.0 |= ESTABLISHED | 1 << u8::from(segment.forward);
-        } else if segment.flags & flags::ACK == 0 {
-            // The next connection on the same ports.
-            self.0 &= !CLOSED;
-        }
-    }
-
-    #[inline]
-    fn is_closed(self) -> bool {
-        self.0 & CLOSED == CLOSED
-    }
-
-    #[inline]
-    fn is_established(self) -> bool {
-        self.0 & ESTABLISHED != 0
-    }
-
-    #[inline]
-    fn listed(self) -> Class {
-        Class::ALL[usize::from(self.0 >> LISTED_SHIFT & 3)]
-    }
-
-    fn set_listed(&mut self, class: Class) {
-        self.0 = self.0 & (CLOSED | ESTABLISHED) | (class as u8) << LISTED_SHIFT;
-    }
-
-    /// That of the next flow in the same slot, which is still in the same list.
-    fn cleared(self) -> State {
-        State(self.0 & !(CLOSED | ESTABLISHED))
-    }
-}
-
 const _: () = assert!(size_of::<Slot<()>>() == 64);
-/// Both sides have closed, or one has reset.
-const CLOSED: u8 = 3;
-/// A segment came that is no SYN and no RST.
-const ESTABLISHED: u8 = 4;
-const LISTED_SHIFT: u8 = 3;
 /// Segments of which the memory accesses overlap.
 const BATCH: usize = 32;
 /// So many slots before it is its turn, the log of a flow is read when all flows end.

@@ -252,9 +252,11 @@ impl SenderView {
         if moves {
             self.released = self.released.saturating_add(1);
             self.released_at = ack.due.min(now);
+            self.una = ack.una;
         }
-        self.recovery_point = self.recovery_point.filter(|&point| ack.una < point);
-        self.una = if self.una == UNKNOWN { ack.una } else { self.una.max(ack.una) };
+        if self.recovery_point.is_some_and(|point| ack.una >= point) {
+            self.recovery_point = None;
+        }
         if ack.edge < self.edge && self.edge != UNKNOWN {
             // The right edge does not retreat (RFC 9293 section 3.8.6) unless the receiver says so
             // twice: once may be an acknowledgement that was overtaken.

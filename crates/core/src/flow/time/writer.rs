@@ -38,6 +38,12 @@ impl Writer {
         }
     }
 
+    /// The other side sent data.
+    #[inline(always)]
+    pub fn note_data_of_peer(&mut self) {
+        self.asked = true;
+    }
+
     /// Attributes the pieces of the time since the last send. `hold` is what held the segment back,
     /// `woken` whether the last acknowledgement let it out, where that is known.
     #[inline(always)]

@@ -78,21 +78,6 @@ struct Range {
 }
 
 impl Range {
-    const VOID: Range = Range {
-        start: 0,
-        first: Nanos(0),
-        last_us: 0,
-        frame_low: 0,
-        len: 0,
-        tsval: 0,
-        ip_id: 0,
-        flight: 0,
-        burst: 0,
-        sends: 0,
-        sacked: false,
-        hole: false,
-    };
-
     fn end(&self) -> u64 {
         self.start + u64::from(self.len)
     }
@@ -300,11 +285,7 @@ impl Ledger {
             *cut += 1;
             self.sent.pop_front();
         }
-        // Room first, then in place: see `Pool::push`.
-        self.sent.push_back(Range::VOID);
-        if let Some(back) = self.sent.back_mut() {
-            *back = sent;
-        }
+        self.sent.push_back(sent);
     }
 
     /// A segment of which at least the first byte lies below the highest seen.

@@ -99,7 +99,9 @@ def _check_text(scenario: Path) -> None:
 
 def bundled() -> Path:
     """Give the folder with the scenarios of tcpwhy, which every installation has."""
-    return Path(__file__).with_name("scenarios")
+    packaged = Path(__file__).with_name("scenarios")
+    # The sources link it, and not every checkout keeps links.
+    return packaged if packaged.is_dir() else Path(__file__).parents[2] / "scenarios"
 
 
 def find(name: str) -> Path:

@@ -1,8 +1,8 @@
 //! The reference case of the adaptivity study over frequency, beside another simulator's table,
 //! and how fast it runs.
 //!
-//! `cargo run --release -p tcpwhy-sim --example adaptivity [TABLE.csv]`, where the table has the columns
-//! `f1, norm_goodput_mean, lo_tol, hi_tol, timeouts_per_period, mean_q, max_in_net`.
+//! `cargo run --release -p tcpwhy-sim --example adaptivity [TABLE.csv]`, where the table has the
+//! columns `f1, norm_goodput_mean, lo_tol, hi_tol, timeouts_per_period, mean_q, max_in_net`.
 
 use std::collections::HashMap;
 use std::time::Instant;

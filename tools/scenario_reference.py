@@ -75,7 +75,7 @@ class Item(NamedTuple):
 def page() -> Iterator[str]:
     """Give the lines of the page."""
     scenario, tcp = _items("scenario/mod.rs"), _items("scenario/tcp.rs")
-    enums = {**scenario, **tcp, **_items("link/jitter.rs"), **_items("link/queue/cake.rs")}
+    enums = {**scenario, **tcp, **_items("link/jitter.rs"), **_items("link/queue/hosts.rs")}
     yield "# Scenario files"
     yield ""
     yield "A scenario is a TOML file. Times, sizes and rates have their unit in the name of the"

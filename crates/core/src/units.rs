@@ -37,16 +37,16 @@ impl Nanos {
 
     /// The earliest and the latest time of a packet: the years 1896 and 2116. No span between two
     /// of them is too long for a number, even with some years more on either side.
-    pub const READABLE: (Nanos, Nanos) = (Nanos(-(1 << 61)), Nanos(1 << 62));
+    const READABLE: (Nanos, Nanos) = (Nanos(-(1 << 61)), Nanos(1 << 62));
 
     /// This point in time, or the nearest one that packets may have.
     pub fn readable(self) -> Nanos {
         self.clamp(Nanos::READABLE.0, Nanos::READABLE.1)
     }
 
-    /// The difference to `earlier`, or zero if that lies in the future. Both lie within
-    /// [`Nanos::READABLE`], or `earlier` is later than all of that: some twenty spans are taken for
-    /// each segment, and none needs a check.
+    /// The difference to `earlier`, or zero if that lies in the future. Both are readable, or
+    /// `earlier` is later than all that is: some twenty spans are taken for each segment, and none
+    /// needs a check.
     #[inline]
     pub fn since(self, earlier: Nanos) -> Nanos {
         Nanos(self.0.max(earlier.0).wrapping_sub(earlier.0))

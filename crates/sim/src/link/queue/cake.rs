@@ -2,12 +2,12 @@
 
 use super::codel::Codel;
 use super::fq_codel::{State, UNLIMITED};
+use super::hosts::{Isolation, Loads};
 use super::{Discipline, Limit, Queue};
 use crate::link::Body;
 use crate::parameter::{Count, Interval, Milliseconds};
 use crate::random::Random;
 use serde::Deserialize;
-use std::collections::BTreeMap;
 use tcpwhy_core::units::Nanos;
 
 /// A queue for each flow, as `fq_codel` has it, whose turn is the shorter the more flows of its
@@ -25,21 +25,6 @@ pub struct Cake {
     /// Bytes that may wait in all; without it four times the rate over `rtt_ms`, 4 MiB at least.
     #[serde(default)]
     pub limit_bytes: Option<Count>,
-}
-
-/// Between whom the link is shared; the words are those of tc-cake(8).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Isolation {
-    /// Flows, whoever sends them.
-    Flows,
-    /// Hosts that send, then the flows of each.
-    DualSrchost,
-    /// Hosts that receive, then the flows of each.
-    DualDsthost,
-    /// Hosts at the end that has more flows, then the flows of each.
-    #[default]
-    TripleIsolate,
 }
 
 impl Discipline for Cake {
@@ -61,7 +46,7 @@ impl Discipline for Cake {
         let quantum = per_quantum.clamp(QUANTUM_BYTES_MIN, FRAME_BYTES);
         let limit = self.limit_bytes.map_or_else(|| self.buffer(rate_bps), |limit| limit.0);
         let limit = Limit::of(None, Some(Count(limit)));
-        let loads = Some(Loads { isolate: self.isolate, bulk: Default::default() });
+        let loads = Some(Loads::new(self.isolate));
         Box::new(State::new(codel, quantum, limit, loads))
     }
 }
@@ -80,47 +65,6 @@ impl Cake {
     fn buffer(&self, rate_bps: Option<u64>) -> u64 {
         let bytes = rate_bps.map_or(0.0, |bps| bps as f64 / 8.0 * self.rtt_ms.0.as_secs_f64());
         (4.0 * bytes).max(BUFFER_BYTES_MIN) as u64
-    }
-}
-
-/// How many flows of each host have more to send than their share: as senders, as receivers.
-pub(super) struct Loads {
-    isolate: Isolation,
-    bulk: [BTreeMap<u32, i64>; 2],
-}
-
-impl Loads {
-    /// By how much the quantum of a flow between these hosts is divided (`cake_get_flow_quantum`).
-    pub fn of(&self, hosts: [u32; 2]) -> i64 {
-        let count = |end: usize| self.bulk[end].get(&hosts[end]).copied().unwrap_or(0);
-        let ends = self.ends();
-        ends.iter().map(|end| count(*end)).max().unwrap_or(0).max(1)
-    }
-
-    /// A flow between these hosts has more to send.
-    pub fn add(&mut self, hosts: [u32; 2]) {
-        for end in self.ends() {
-            *self.bulk[*end].entry(hosts[*end]).or_default() += 1;
-        }
-    }
-
-    /// It has no more.
-    pub fn remove(&mut self, hosts: [u32; 2]) {
-        for end in self.ends() {
-            if let Some(count) = self.bulk[*end].get_mut(&hosts[*end]) {
-                *count -= 1;
-            }
-        }
-    }
-
-    /// The ends at which hosts count.
-    fn ends(&self) -> &'static [usize] {
-        match self.isolate {
-            Isolation::Flows => &[],
-            Isolation::DualSrchost => &[0],
-            Isolation::DualDsthost => &[1],
-            Isolation::TripleIsolate => &[0, 1],
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Fair queueing with controlled delay (RFC 8290).
 
-use super::cake::Loads;
 use super::codel::{self, Codel};
+use super::hosts::Loads;
 use super::{Discipline, Limit, Queue, Waiting};
 use crate::link::Body;
 use crate::link::event::{Action, Events};

@@ -2,6 +2,8 @@
 //!
 //! A discipline is one file here and one line in the registry below.
 
+mod hosts;
+
 use super::Body;
 use super::event::{Action, Events};
 use crate::packet::{Ecn, Packet};

@@ -192,8 +192,8 @@ def test_real_captures_that_judge_are_not_fitted():
 
 def test_recordings_are_of_worlds_of_one_purpose(tmp_path):
     seeds = range(800_000, 800_010)
-    fitted = {seed for seed in seeds if judged.is_fitted(seed)}
-    assert 0 < len(fitted) < len(seeds)
+    judging = {seed for seed in seeds if judged.purpose(seed) == "judge"}
+    assert 0 < len(judging) < len(seeds)
     asked = []
 
     def judged_alone(seed):
@@ -204,8 +204,7 @@ def test_recordings_are_of_worlds_of_one_purpose(tmp_path):
         patched.setattr(judged, "seeds", lambda folder, span: list(seeds))
         patched.setattr(judged, "of_world", lambda folder, seed: judged_alone(seed))
         judged.report(tmp_path, None)
-    assert asked
-    assert not fitted & set(asked)
+    assert set(asked) == judging
 
 
 def test_the_shipped_weights_are_whole_and_their_calibration_rises():

@@ -2,13 +2,14 @@
 
 import socket
 import struct
+import time
 from pathlib import Path
 
 import pytest
 
 from tcpwhy.lab import settings, workload
 from tcpwhy.lab.scenario import Expect, load
-from tcpwhy.lab.workload import emissions, ticks
+from tcpwhy.lab.workload import Clock, emissions, ticks
 
 TCP = socket.IPPROTO_TCP
 SCENARIOS = Path(__file__).parent / "system" / "lab"
@@ -96,9 +97,21 @@ def test_writes_come_at_their_times():
     }
     inf = float("inf")
     expected = [(0, 5000), (0.5, 5000), (1, -inf), (1, 7), (2, 7), (3, -inf)]
-    assert list(ticks(phases, 0, 10)) == expected
-    assert list(ticks({"fixed_size": {"bytes": 9}}, 2, 10)) == [(2, 9)]
-    assert list(ticks({"bulk": {}}, 0, 10)) == [(0, inf)]
+    assert [tick[:2] for tick in ticks(phases, 0, 10)] == expected
+    assert list(ticks({"fixed_size": {"bytes": 9}}, 2, 10)) == [(2, 9, None)]
+    assert list(ticks({"bulk": {}}, 0, 10)) == [(0, inf, None)]
+    assert list(ticks({"bulk": {"write_bytes": 8192}}, 0, 10)) == [(0, inf, 8192)]
+
+
+def test_a_program_writes_as_much_at_once_as_it_says():
+    # Each message is one write.
+    writer, reader = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with writer, reader:
+        now = time.monotonic()
+        clock = Clock(now, now + 0.1)
+        workload.write(writer, {"bulk": {"write_bytes": 3000}}, clock)
+        sizes = {len(reader.recv(1 << 17)) for _ in range(3)}
+    assert sizes == {3000}
 
 
 def test_datagrams_come_at_their_rate():

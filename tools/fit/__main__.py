@@ -50,7 +50,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=2, help="processes")
     shared = Path(os.environ.get("TCPWHY_SHARED", ROOT.parent / "shared")) / "captures"
     parser.add_argument("--captures", type=Path, default=shared, help="captures of others")
-    parser.add_argument("--recordings", type=Path, help="of kernel_worlds: odd seeds are fitted")
+    parser.add_argument("--recordings", type=Path, help="of kernel_worlds")
     return parser.parse_args()
 
 
@@ -69,15 +69,24 @@ def sources(options: argparse.Namespace) -> dict[str, Rows]:
         real = partial(gather.of_real, options.captures)
         found["real"] = ask("real", gather.real_halves(judges=False), real)
     if options.recordings:
-        seeds = [seed for seed in judged.seeds(options.recordings, None) if judged.is_fitted(seed)]
-        found["recordings"] = ask(
-            "recordings", seeds, partial(gather.of_recording, options.recordings)
-        )
+        found["recordings"] = recordings(options, "recordings", "fit")
     return {name: weighted(rows, WEIGHT[name]) for name, rows in found.items()}
 
 
+def recordings(options: argparse.Namespace, name: str, purpose: str) -> Rows:
+    """Give the rows of those recordings that serve a purpose."""
+    seeds = judged.seeds(options.recordings, None)
+    return gather.gather(
+        name,
+        [seed for seed in seeds if judged.purpose(seed) == purpose],
+        partial(gather.of_recording, options.recordings),
+        options.cache,
+        options.workers,
+    )
+
+
 def held_out(options: argparse.Namespace) -> dict[str, Rows]:
-    """Give the rows that calibrate: worlds and variants that were not fitted."""
+    """Give the rows that calibrate: none of them was fitted."""
     ask = partial(gather.gather, cache=options.cache, workers=options.workers)
     seeds = range(CALIBRATE_FROM, CALIBRATE_FROM + options.held)
     variants = gather.variants(gather.DRAW_CALIBRATE, 1)
@@ -85,6 +94,8 @@ def held_out(options: argparse.Namespace) -> dict[str, Rows]:
         "worlds": ask("held worlds", seeds, gather.of_world),
         "variants": ask("held variants", variants, gather.of_variant),
     }
+    if options.recordings:
+        found["recordings"] = recordings(options, "held recordings", "calibrate")
     return {name: weighted(rows, HELD_WEIGHT[name]) for name, rows in found.items()}
 
 
@@ -115,21 +126,27 @@ def report(model: Model, calibration: Calibration, rows: Rows) -> None:
     chances = filtered(
         rows, logits, calibration.stay_a_second, calibration.trust, calibration.prior
     )
-    for name in ("world", ""):
-        mine = (rows.main >= 0) & (np.char.startswith(rows.group, "world ") == (name == "world"))
+    is_world = np.char.startswith(rows.group, "world ")
+    is_recording = np.char.startswith(rows.group, "recording ")
+    parts = {"worlds": is_world, "recordings": is_recording, "variants": ~is_world & ~is_recording}
+    for name, part in parts.items():
+        mine = (rows.main >= 0) & part
+        if not mine.any():
+            continue
         answer = chances[mine].argmax(1)
         right = rows.right[mine][np.arange(len(answer)), answer]
         probability = np.interp(chances[mine].max(1), *calibration.knots.T)
         high = probability >= calibration.cuts[1]
         print(
-            f"{name or 'variants'}: {right.mean():.1%} of {len(right)}, high {high.mean():.1%} "
+            f"{name}: {right.mean():.1%} of {len(right)}, high {high.mean():.1%} "
             f"right {right[high].mean():.1%}, ECE {expected_error(probability, right):.3f}"
         )
     print(f"stay {calibration.stay_a_second}, trust {calibration.trust}, cuts {calibration.cuts}")
 
 
-WEIGHT = {"worlds": 1.0, "variants": 4.0, "policing": 4.0, "real": 10.0, "recordings": 4.0}
-HELD_WEIGHT = {"worlds": 1.0, "variants": 0.02}
+WEIGHT = {"worlds": 1.0, "variants": 4.0, "policing": 4.0, "real": 10.0, "recordings": 8.0}
+# Recordings weigh about as much as worlds: what a confidence means on a kernel counts.
+HELD_WEIGHT = {"worlds": 1.0, "variants": 0.02, "recordings": 5.0}
 CALIBRATE_FROM = 100_000
 
 if __name__ == "__main__":

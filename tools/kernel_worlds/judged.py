@@ -12,7 +12,6 @@ import pyarrow.parquet as parquet
 
 import tcpwhy
 from accuracy import wild
-from kernel_worlds import adapted
 from kernel_worlds.clocks import Clock, read
 from kernel_worlds.frames import Key, passed
 from kernel_worlds.path import Paths, routes
@@ -121,19 +120,19 @@ def seeds(folder: Path, span: range | None) -> list[int]:
     ]
 
 
-def is_fitted(seed: int) -> bool:
-    """Tell whether the recording of a seed serves the fit; the others only judge."""
-    return seed % 2 == 1
+def purpose(seed: int) -> str:
+    """Tell what the recording of a seed is for: `fit`, `calibrate`, or half of them `judge`."""
+    return ("judge", "fit", "judge", "calibrate")[seed % 4]
 
 
 def report(folder: Path, span: range | None) -> str:
-    """Give the tables of the page, in Markdown, of the recordings that nothing was fitted on."""
-    chosen = [seed for seed in seeds(folder, span) if not is_fitted(seed)]
+    """Give the tables of the page, in Markdown, of the recordings that served nothing else."""
+    chosen = [seed for seed in seeds(folder, span) if purpose(seed) == "judge"]
     found = [wild.told(of_world(folder, seed)) for seed in chosen]
     rows = [row for world in found for row in world]
     if not rows:
         return "Nothing is recorded there."
-    same = [row for seed in chosen for row in wild.told(in_the_simulator(seed))]
+    same = [row for seed in chosen for row in wild.told(in_the_simulator(folder, seed))]
     high = [row for row in same if row.confidence == "high"]
     words = (
         f"{len(rows):,} intervals of {len(found)} worlds. The simulator runs the same worlds with\n"
@@ -155,9 +154,10 @@ def _right(rows: Sequence[wild.Told]) -> float:
     return sum(row.is_right for row in rows) / max(1, len(rows))
 
 
-def in_the_simulator(seed: int) -> list[dict[str, Any]]:
-    """Give the rows of the same adapted world in the simulator."""
-    table = worlds.judged_scenario(worlds.name(seed), adapted.text(seed), world=seed)
+def in_the_simulator(folder: Path, seed: int) -> list[dict[str, Any]]:
+    """Give the rows of the world that was recorded, as its file is, in the simulator."""
+    text = (folder / f"world-{seed}.toml").read_text("utf-8")
+    table = worlds.judged_scenario(worlds.name(seed), text, world=seed)
     return table.select(wild.COLUMNS).to_pylist() if len(table) else []
 
 

@@ -8,7 +8,7 @@ import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 Settings = Mapping[str, Any]
 
@@ -46,23 +46,28 @@ class Deeds:
     closed: bool = False
 
 
-Tick = tuple[float, float]
-"""When so many bytes more are to be written; inf bytes without end."""
+class Tick(NamedTuple):
+    """When so many bytes more are to be written."""
+
+    at_s: float
+    bytes: float
+    """inf: without end; -inf: what was not written by then is not written at all."""
+    write_bytes: int | None = None
+    """How much the program writes at once, where it says so."""
 
 
 def ticks(workload: Settings, begin: float, end: float) -> Iterator[Tick]:
     """Give the writes of a workload in order. After an infinite one follow only ends of phases."""
     [(name, settings)] = workload.items()
     if name == "bulk":
-        yield begin, float("inf")
+        yield Tick(begin, float("inf"), settings.get("write_bytes"))
     elif name == "fixed_size":
-        yield begin, settings["bytes"]
+        yield Tick(begin, settings["bytes"])
     elif name == "phases":
         for phase in settings["list"]:
             upto = min(end, begin + phase["for_s"])
             yield from ticks(phase["workload"], begin, upto)
-            # What was not written by then is not written at all: the next phase begins.
-            yield upto, float("-inf")
+            yield Tick(upto, float("-inf"))
             begin = upto
     else:
         size, period, count = _beat(name, settings)
@@ -70,7 +75,7 @@ def ticks(workload: Settings, begin: float, end: float) -> Iterator[Tick]:
             at = begin + number * period
             if at >= end:
                 return
-            yield at, size
+            yield Tick(at, size)
 
 
 def _beat(name: str, settings: Settings) -> tuple[int, float, int]:
@@ -106,22 +111,25 @@ def write(
     pending = ticks(workload, max(0.0, clock.now()), clock.end)
     upcoming = next(pending, None)
     owed = 0.0
+    piece = left = most_bytes
     connection.setblocking(False)
     room = select.poll()
     room.register(connection, select.POLLOUT)
     while (now := clock.now()) < clock.end:
-        while upcoming and upcoming[0] <= now:
-            owed = 0 if upcoming[1] == float("-inf") else owed + upcoming[1]
+        while upcoming and upcoming.at_s <= now:
+            owed = 0 if upcoming.bytes == float("-inf") else owed + upcoming.bytes
+            piece = left = min(upcoming.write_bytes or most_bytes, most_bytes)
             upcoming = next(pending, None)
-        wake = min(upcoming[0] if upcoming else clock.end, clock.end)
+        wake = min(upcoming.at_s if upcoming else clock.end, clock.end)
         if owed > 0:
             try:
-                sent = connection.send(memoryview(BLOCK)[: int(min(owed, most_bytes))])
+                sent = connection.send(memoryview(BLOCK)[: int(min(owed, left))])
             except BlockingIOError:
                 room.poll(max(0.0, (wake - now) * 1e3))
                 deeds.blocked_s += clock.now() - now
                 continue
             owed -= sent
+            left = left - sent or piece
             deeds.bytes += sent
             deeds.calls += 1
         elif upcoming is None:

@@ -216,7 +216,8 @@ impl Case {
         let payload = self.tcp_packet_bytes - Case::HEADER_BYTES;
         let tcp = Config { mss: payload as u16, ..self.tcp.clone() };
         let random = Random::stream(self.seed, 0);
-        let sender = Workloads::Bulk(Bulk {}).build(Nanos(0), random.clone()).sender;
+        let sender =
+            Workloads::Bulk(Bulk { write_bytes: None }).build(Nanos(0), random.clone()).sender;
         let end = |application, last, opens| End {
             endpoint: Connection::new(&tcp),
             application,

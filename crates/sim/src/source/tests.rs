@@ -182,3 +182,15 @@ fn a_pausing_reader_leaves_everything_during_its_pauses() {
     let after: Vec<_> = reads.iter().filter(|(_, bytes)| *bytes > 1).collect();
     assert_eq!(after, [&(300, 21), &(600, 11)]);
 }
+
+#[test]
+fn a_bulk_transfer_ends_its_writes_where_it_says() {
+    let mut program = programs("[bulk]\nwrite_bytes = 8000").sender;
+    let mut wire = Wire { send_buffer_bytes: 20_000, ..Wire::default() };
+    for now in [100, 200] {
+        program.act(Nanos::from_millis(now), &mut wire);
+        wire.buffered = 0;
+    }
+    let rest_first = [(100, 8000), (100, 8000), (100, 4000), (200, 4000), (200, 8000), (200, 8000)];
+    assert_eq!(wire.writes, rest_first);
+}

@@ -171,7 +171,7 @@ impl Socket for Connection {
         if self.state.is_synchronized() {
             self.sender.check_app_limited();
         }
-        self.sender.buffer.write(bytes)
+        self.sender.buffer.write(bytes, self.sender.mss)
     }
 
     fn writable(&self) -> u64 {

@@ -48,7 +48,11 @@ impl Sender {
         now: Nanos,
         option_bytes: impl Fn() -> u64,
     ) -> Result<Departure, Blocked> {
-        let mut departure = self.choose(now, option_bytes)?;
+        let mut departure = self.choose(now, option_bytes).inspect_err(|blocked| {
+            if *blocked != Blocked::NothingToSend {
+                self.buffer.join();
+            }
+        })?;
         self.commit(now, &departure);
         departure.push |= self.ends_super_segment(now, &departure);
         Ok(departure)
@@ -89,7 +93,9 @@ impl Sender {
         }
         let unsent = end - nxt;
         let full = self.mss.saturating_sub(option_bytes()).max(1);
-        let payload = unsent.min(full);
+        let waits = self.must_wait_for_more();
+        let written = self.buffer.write_end_after(nxt).filter(|_| !waits).unwrap_or(end);
+        let payload = full.min(written - nxt);
         let room = (self.board.una + self.peer_window.bytes).saturating_sub(nxt);
         let is_last = payload == unsent;
         if payload > room && !self.is_worth_sending(room) {
@@ -97,7 +103,7 @@ impl Sender {
         }
         let fits = payload.min(room);
         let fin = is_last && fits == payload && self.buffer.is_closed();
-        if payload < full && is_last && !fin && self.must_wait_for_more() {
+        if payload < full && is_last && !fin && waits {
             return Err(Blocked::Nagle);
         }
         Ok(self.first(fits, fin, Kind::New))

@@ -18,6 +18,8 @@ pub struct SendBuffer {
     is_closed: bool,
     /// Where writes end that are not yet acknowledged, ascending.
     write_ends: VecDeque<u64>,
+    /// Up to here everything left at once or waits in one piece.
+    joined: u64,
 }
 
 impl SendBuffer {
@@ -32,12 +34,15 @@ impl SendBuffer {
             is_refusing: false,
             is_closed: false,
             write_ends: VecDeque::new(),
+            joined: start,
         }
     }
 
-    /// Takes what fits of `bytes`.
-    pub fn write(&mut self, bytes: u64) -> u64 {
-        let taken = bytes.min(self.room());
+    /// Takes what fits of `bytes`, and fills the last segment of `mss` bytes that it begins: Linux
+    /// asks for room at the beginning of a buffer of its own alone (`tcp_sendmsg_locked`).
+    pub fn write(&mut self, bytes: u64, mss: u64) -> u64 {
+        let room = self.room();
+        let taken = if bytes > room { room.next_multiple_of(mss).min(bytes) } else { bytes };
         self.end += taken;
         self.is_refusing = taken < bytes;
         if taken > 0 && !self.is_refusing {
@@ -56,9 +61,25 @@ impl SendBuffer {
             || (self.is_refusing && start / PIECE_BYTES != end / PIECE_BYTES)
     }
 
-    /// How much a write would take.
+    /// How much a write would take. Who was refused is woken when a third of the buffer is free
+    /// (Linux's `sk_stream_min_wspace`: half of what waits).
     pub fn room(&self) -> u64 {
-        if self.is_closed { 0 } else { self.size.saturating_sub(self.held()) }
+        let room = self.size.saturating_sub(self.held());
+        let is_asleep = self.is_refusing && room < self.held() / 2;
+        if self.is_closed || is_asleep { 0 } else { room }
+    }
+
+    /// Where the first write ends that left nothing behind when it was made: a segment of its own
+    /// may end there, before the next write.
+    pub fn write_end_after(&self, position: u64) -> Option<u64> {
+        let past = position.max(self.joined);
+        self.write_ends.get(self.write_ends.partition_point(|end| *end <= past)).copied()
+    }
+
+    /// What was written has to wait: the writes so far make one piece, as in Linux, where a write
+    /// goes on in the last unsent buffer.
+    pub fn join(&mut self) {
+        self.joined = self.end;
     }
 
     /// Bytes written and not acknowledged.

@@ -79,7 +79,7 @@ impl Hosts {
             (0.03, "tahoe"),
         ]);
         self.tcp.push(format!("recovery = \"{recovery}\""));
-        let nagle = draw.pick(&[(0.7, "minshall"), (0.2, "off"), (0.1, "on")]);
+        let nagle = draw.pick(&[(0.57, "minshall"), (0.35, "off"), (0.08, "on")]);
         self.tcp.push(format!("nagle = \"{nagle}\""));
         // Linux alone sets PSH on super-segments, and not before version 5.4.
         if draw.chance(0.25) {

@@ -67,7 +67,15 @@ const KINDS: [(f64, Kind); 5] = [
 /// A workload as TOML, and the rate that it needs.
 fn workload(draw: &mut Draw, path: &Path, kind: Kind) -> (String, f64) {
     match kind {
-        Kind::Bulk => ("bulk = {}".to_owned(), f64::INFINITY),
+        Kind::Bulk => {
+            let text = if draw.chance(0.5) {
+                let bytes = count(draw.log(1_000.0, 300_000.0));
+                format!("bulk = {{ write_bytes = {bytes} }}")
+            } else {
+                "bulk = {}".to_owned()
+            };
+            (text, f64::INFINITY)
+        }
         Kind::Chunks => {
             let interval_s = draw.log(0.05, 5.0);
             let rate = path.rate_bps * draw.log(0.01, 1.3);

@@ -17,5 +17,4 @@ items! {
     "window_segments" Count "largest window in segments" |c| {
         over(c.context.rwnd_max? as f64, c.mss())
     };
-    "scale" Count "shift of the window" |c| c.context.window_scale.map(f64::from);
 }

@@ -8,7 +8,8 @@ CREATE OR REPLACE MACRO said_ns(words) AS TRY_CAST(split_part(words, ' ', 1) AS 
 
 -- Items of evidence, without their values.
 CREATE OR REPLACE MACRO items_of(argument) AS list_transform(
-    string_split(argument, '; '), lambda item: regexp_replace(item, ' [^a-z]*(\(|[0-9]).*$', ''));
+    string_split(argument, '; '),
+    lambda item: regexp_replace(item, ' (yes|no|[0-9.,]+( [^0-9 ]+)?) \([^()]*\)$', ''));
 
 -- Verdicts of all tables, with what each says beside them.
 CREATE OR REPLACE VIEW verdicts AS

@@ -83,15 +83,22 @@ fn receiver(case: &Case, cause: Cause) -> Vec<String> {
         (None, Some(window)) => format!("the window of {} (scale inferred)", bytes(window as f64)),
         _ => "the window".to_owned(),
     };
+    let reached = facts.at_edge.max(facts.inferred_fullness.unwrap_or(0.0).min(1.0));
     let first = match cause {
         Cause::ReceiverSlowReader => format!(
             "the receiver's window held the sender back for {} of {}",
             percent(facts.receiver),
             seconds(facts.span_s)
         ),
+        // Of a burst that fills the window only the last segment reaches its end.
+        _ if facts.receiver > reached => format!(
+            "{window} was full for {} of {}",
+            percent(facts.receiver),
+            seconds(facts.span_s)
+        ),
         _ => format!(
             "flight reached {window} in {} of {}",
-            percent(facts.at_edge.max(facts.inferred_fullness.unwrap_or(0.0).min(1.0))),
+            percent(reached),
             count(facts.packets, "segment")
         ),
     };

@@ -22,12 +22,14 @@ pub struct Headroom {
 /// of what comes next.
 pub fn predict(case: &Case, cause: Cause, now_bps: f64) -> Result<Headroom, GainUnknown> {
     let lifted = cause.limitation();
+    let path = link(case);
+    // What paces acknowledgements behind a policer is the policer: of the link nothing is known.
+    if cause == Cause::Policer && path.is_some_and(|link| link < BEYOND_POLICER * now_bps) {
+        return Err(GainUnknown::LinkUnknown);
+    }
     // A faster reader reads through the same buffer.
     let buffer_stays = lifted != Limitation::ReceiverWindow || cause == Cause::ReceiverSlowReader;
-    let link = link(case)
-        .filter(|_| lifted != Limitation::UnsharedBottleneck)
-        // What paces acknowledgements behind a policer is the policer.
-        .filter(|&link| cause != Cause::Policer || link >= BEYOND_POLICER * now_bps);
+    let link = path.filter(|_| lifted != Limitation::UnsharedBottleneck);
     let window = window(case).filter(|_| buffer_stays);
     let loss = loss(case).filter(|_| !LIFTED_WITH_LOSS.contains(&lifted));
     let whole = (cause == Cause::SlowStart).then(|| at_once(case, link, window)).flatten();
@@ -53,7 +55,12 @@ pub fn predict(case: &Case, cause: Cause, now_bps: f64) -> Result<Headroom, Gain
         return Err(GainUnknown::BeyondEvidence);
     }
     // A link that others fill gives what it has only when they leave; it bounds all the same.
-    Ok(Headroom { bps: bps.max(now_bps), next: (next != lifted).then_some(next) })
+    let bps = bps.max(now_bps);
+    if bps < NOT_LESS * case.facts.rate_bps().unwrap_or(0.0) {
+        // It left at once, faster than any round trip lasts: no rate to compare with.
+        return Err(GainUnknown::TooLittleData);
+    }
+    Ok(Headroom { bps, next: (next != lifted).then_some(next) })
 }
 
 /// The highest rate that the capture gives evidence of.
@@ -147,6 +154,8 @@ const FEWEST_LOSSES: u64 = 3;
 /// A capacity up to so many times the rate behind a policer is the policer's: its bucket lets that
 /// much more through.
 const BEYOND_POLICER: f64 = 1.25;
+/// Bytes are counted and spans measured to about this.
+const NOT_LESS: f64 = 0.999;
 /// Share of the segments near the window's end from which it holds now and then,
 const AT_EDGE_NOW_AND_THEN: f64 = 0.1;
 /// and of the time.
@@ -187,7 +196,9 @@ mod tests {
     fn the_pace_of_a_policer_is_not_the_link_behind_it() {
         let policed = case(Facts { unique_bytes: 1_000_000, ..Facts::default() }, Some(5e6));
         assert!(predict(&policed, Cause::Policer, 4.7e6).is_err());
-        assert!(predict(&policed, Cause::RandomLoss, 4.7e6).is_ok());
+        let filled = Case { facts: Facts { at_edge: 0.2, ..policed.facts }, ..policed };
+        assert_eq!(predict(&filled, Cause::Policer, 4.7e6), Err(GainUnknown::LinkUnknown));
+        assert!(predict(&filled, Cause::RandomLoss, 4.7e6).is_ok());
         let wide = case(Facts { unique_bytes: 1_000_000, ..Facts::default() }, Some(8e7));
         assert_eq!(
             predict(&wide, Cause::Policer, 4.7e6).map(|h| h.next),
@@ -212,6 +223,16 @@ mod tests {
     fn what_only_repeats_has_no_gain() {
         let facts = Facts { at_edge: 0.2, ..Facts::default() };
         let gain = predict(&case(facts, Some(1e7)), Cause::Recovery, 0.0);
+        assert_eq!(gain, Err(GainUnknown::TooLittleData));
+    }
+
+    #[test]
+    fn what_left_at_once_is_no_rate_to_compare_with() {
+        let facts = Facts { unique_bytes: 144_800, span_s: 0.05, ..Facts::default() };
+        let mut at_once = case(facts, Some(1e9));
+        at_once.context.rtt_least = at_once.context.rtt_min;
+        let reached_bps = at_once.facts.reached_bps(&at_once.context).expect("it lasted");
+        let gain = predict(&at_once, Cause::SlowStart, reached_bps);
         assert_eq!(gain, Err(GainUnknown::TooLittleData));
     }
 

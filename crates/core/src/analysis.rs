@@ -6,6 +6,7 @@ use crate::flow::Flow;
 use crate::flow::entry::Entry;
 use crate::flow::handshake::side;
 use crate::flow::path::capacity::Capacity;
+use crate::flow::stall::{Eve, Watch};
 use crate::flow::table::Analyse;
 use crate::flow::table::class::Class;
 use crate::flow::time::period::{Period, PeriodKind};
@@ -51,6 +52,8 @@ pub(crate) struct Followed {
     tallies: [Option<Box<Tally>>; 2],
     /// What the settled periods of each direction add up to; made with the first of them.
     past: [Option<Box<Past>>; 2],
+    /// Where it stalled, if that is wanted.
+    stalls: Option<Box<Watch>>,
 }
 
 /// How many short flows of a full table may still have their rows in this second of packet time:
@@ -77,7 +80,10 @@ struct Wanted {
     flows: bool,
     intervals: bool,
     periods: bool,
+    stalls: bool,
     segments: bool,
+    /// Something of each segment.
+    each: bool,
     observations: bool,
 }
 
@@ -101,17 +107,16 @@ impl Analyse for Analysis {
             Some(followed) => followed,
             None => slot.insert(self.begin(key, frame, entry)),
         };
-        let flow = &mut followed.flow;
-        if self.wanted.segments {
-            self.segment_with_row(flow, frame, entry, sack);
+        if self.wanted.each {
+            self.segment_with_rows(followed, frame, entry, sack);
         } else {
-            let filed = flow.segment(frame, entry, sack, self.options.interval);
+            let filed = followed.flow.segment(frame, entry, sack, self.options.interval);
             if filed.duplicate {
                 self.counters.count(Counter::DuplicateFrames);
             }
         }
         let side = side(entry);
-        if flow.halves[side].stretch().is_some_and(|s| s.has_ended_some()) {
+        if followed.flow.halves[side].stretch().is_some_and(|s| s.has_ended_some()) {
             self.judge_stretches(followed, side);
         }
     }
@@ -175,7 +180,9 @@ impl Analysis {
                 flows: wants(Table::Flows),
                 intervals: wants(Table::Intervals),
                 periods: wants(Table::Periods),
+                stalls: wants(Table::Stalls),
                 segments: wants(Table::Segments),
+                each: wants(Table::Stalls) || wants(Table::Segments),
                 observations: wants(Table::Observations),
             },
             too_short: format!("no capacity, {} data packets or fewer", options.min_packets),
@@ -195,12 +202,13 @@ impl Analysis {
     /// The state of a flow that begins with `entry`.
     #[cold]
     fn begin(&mut self, key: &FlowKey, frame: u64, entry: &Entry) -> Box<Followed> {
+        let stalls = self.wanted.stalls.then(Box::default);
         let Some(mut ended) = self.ended.take() else {
             let flow = Flow::new(*key, frame, entry);
-            return Box::new(Followed { flow, tallies: [None, None], past: [None, None] });
+            return Box::new(Followed { flow, tallies: [None, None], past: [None, None], stalls });
         };
         ended.flow.renew(*key, frame, entry);
-        (ended.tallies, ended.past) = ([None, None], [None, None]);
+        (ended.tallies, ended.past, ended.stalls) = ([None, None], [None, None], stalls);
         ended
     }
 
@@ -260,6 +268,12 @@ impl Analysis {
         }
         for (period, verdict) in verdicts.periods {
             self.rows.periods.push(report::period_row(ends, &period, verdict));
+        }
+        // What sends no data has nothing to wait for.
+        if let Some(watch) = followed.stalls.as_ref().filter(|_| chosen.is_some() && bytes > 0) {
+            let stalls = &watch.stalls[side];
+            report::stall_rows(ends, stalls).for_each(|row| self.rows.stalls.push(row));
+            self.counters.add(Counter::StallsLeftOut, stalls.left_out());
         }
         if let Some(whole) = verdicts.whole {
             let tunnel = self.tunnels.get(&flow.key.tunnel).map(|name| name.to_string());
@@ -332,21 +346,26 @@ impl Analysis {
         }
     }
 
-    /// Files a segment, and reports it. Apart from the path without rows, which needs little of
-    /// what filing tells.
+    /// Files a segment, watches for stalls, and reports it, as far as each is wanted. Apart from the
+    /// path without, which needs little of what filing tells.
     #[inline(never)]
-    fn segment_with_row(
+    fn segment_with_rows(
         &mut self,
-        flow: &mut Flow,
+        followed: &mut Followed,
         frame: u64,
         entry: &Entry,
         sack: &[(Seq, Seq)],
     ) {
         let side = side(entry);
+        let Followed { flow, stalls, .. } = followed;
         let before = flow.halves[1 - side].rtt;
+        let eve = stalls.as_ref().map(|_| Eve::of(flow));
         let filed = flow.segment(frame, entry, sack, self.options.interval);
         self.counters.add(Counter::DuplicateFrames, u64::from(filed.duplicate));
-        if self.options.frame.is_some_and(|wanted| wanted != frame) {
+        if let (Some(watch), Some(eve)) = (stalls, eve) {
+            watch.segment(flow, &eve, frame, entry, &filed);
+        }
+        if !self.wanted.segments || self.options.frame.is_some_and(|wanted| wanted != frame) {
             return;
         }
         let flow_id = self.flow_id(flow);
@@ -368,7 +387,7 @@ fn judge_of<'a>(
     pprate: Option<Capacity>,
     (options, too_short): (&'a Options, &'a str),
 ) -> Judge<'a> {
-    let Followed { flow, tallies, past } = followed;
+    let Followed { flow, tallies, past, .. } = followed;
     let position = flow.position(side);
     let (sack_agreed, handshake_rtt) = (flow.handshake.sack_agreed(), flow.handshake_rtt());
     let half = &mut flow.halves[side];

@@ -3,6 +3,8 @@
 //! A column that may be NULL has one beside it with the reason. A reason is a word of an enum, so
 //! that nobody has to read sentences; `tcpwhy.vocabulary` has what each word means.
 
+use crate::limit::Owner;
+
 /// Declares an enum whose variants are words of a column, each with its meaning.
 macro_rules! words {
     ($($(#[doc = $about:literal])+ $name:ident {
@@ -75,6 +77,41 @@ words! {
             "round trips are so short that the hosts are the limit before any window is",
         AskedFor = "asked_for": "the test itself was the limit",
     }
+
+    /// Why a direction stalled: the column `stall_cause`.
+    StallCause {
+        NothingToSend = "nothing_to_send": "the application had nothing to send",
+        PeerAwaited = "peer_awaited":
+            "the application had nothing to send until the other side sent something",
+        ZeroWindow = "zero_window": "the receiver's window was closed",
+        WindowFull = "window_full": "the receiver's window had no room for a full segment",
+        RetransmissionTimeout = "retransmission_timeout":
+            "the retransmission timer had to run out before something was sent again",
+        LostRetransmission = "lost_retransmission":
+            "a retransmission was lost as well, and its timer had to run out",
+        TailLossProbe = "tail_loss_probe":
+            "nothing answered the last segments until one was sent again as a probe",
+        LossRecovery = "loss_recovery": "a loss was being repaired",
+        LateAnswer = "late_answer":
+            "data was outstanding and its acknowledgement came late, from the network or the receiver",
+        HeldBack = "held_back":
+            "data was outstanding and congestion control or a buffer allowed no more",
+    }
+}
+
+impl StallCause {
+    /// Whose time it was.
+    pub const fn owner(self) -> Owner {
+        match self {
+            StallCause::NothingToSend | StallCause::PeerAwaited => Owner::Application,
+            StallCause::ZeroWindow | StallCause::WindowFull => Owner::ReceiverWindow,
+            StallCause::RetransmissionTimeout
+            | StallCause::LostRetransmission
+            | StallCause::TailLossProbe
+            | StallCause::LossRecovery => Owner::Recovery,
+            StallCause::LateAnswer | StallCause::HeldBack => Owner::Network,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -91,7 +128,8 @@ mod tests {
         let methods = CapacityMethod::ALL.iter().map(|word| word.name());
         let capacities = methods.chain(CapacityUnknown::ALL.iter().map(|word| word.name()));
         let gains = GainUnknown::ALL.iter().map(|word| word.name());
-        for words in [capacities.collect::<Vec<_>>(), gains.collect()] {
+        let stalls = StallCause::ALL.iter().map(|word| word.name());
+        for words in [capacities.collect::<Vec<_>>(), gains.collect(), stalls.collect()] {
             assert!(words.iter().all(|word| is_one_word(word)), "{words:?}");
             assert_eq!(words.iter().collect::<HashSet<_>>().len(), words.len());
         }

@@ -4,13 +4,14 @@ use crate::flow::entry::Entry;
 use crate::flow::half::Half;
 use crate::flow::loss::ledger::Rule;
 use crate::flow::path::capacity::Capacity;
+use crate::flow::stall::Stalls;
 use crate::flow::time::period::Period;
 use crate::flow::time::stretch::Interval;
 use crate::flow::{Flow, SegmentOutcome, handshake};
-use crate::reason::{CapacityMethod, CapacityUnknown};
+use crate::reason::{CapacityMethod, CapacityUnknown, StallCause};
 use crate::record::{
-    Ends, FlowFacts, FlowRow, IntervalFacts, IntervalRow, PeriodFacts, PeriodRow, SegmentRow, Text,
-    Verdict,
+    Ends, FlowFacts, FlowRow, IntervalFacts, IntervalRow, PeriodFacts, PeriodRow, SegmentRow, StallFacts,
+    StallRow, Text, Verdict,
 };
 use crate::units::{BitRate, Nanos, Seq};
 use crate::wire::flags;
@@ -174,6 +175,26 @@ pub fn period_row(ends: Ends, period: &Period, verdict: Verdict) -> PeriodRow {
         merged_periods: period.merged,
     };
     (ends, (facts, verdict))
+}
+
+/// The rows of the longest stalls of a half.
+pub fn stall_rows(ends: Ends, stalls: &Stalls) -> impl Iterator<Item = StallRow> {
+    (1..).zip(stalls.worst()).map(move |(rank, stall)| {
+        let facts = StallFacts {
+            rank,
+            start_ns: stall.start,
+            end_ns: stall.end,
+            frame_before: stall.frame_before,
+            frame_after: stall.frame_after,
+            flight_size: stall.flight_size,
+            ended_by: stall.ended.name(),
+            owner: stall.cause.map(|cause| cause.owner().name()),
+            stall_cause: stall.cause.map(StallCause::name),
+            stall_events: stalls.count,
+            stall_total_ns: stalls.total,
+        };
+        (ends, facts)
+    })
 }
 
 /// The row of a segment: with its SACK blocks, what was made of it, and the RTT that it gave.

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use tcpwhy_core::limit::{Cause, Confidence, Limitation};
-use tcpwhy_core::reason::{CapacityMethod, CapacityUnknown, GainUnknown};
+use tcpwhy_core::reason::{CapacityMethod, CapacityUnknown, GainUnknown, StallCause};
 
 /// The limitations, causes, confidences and reasons with all that is said of them: lists of
 /// dictionaries, by name. The lists of reasons have the names of their columns.
@@ -22,6 +22,9 @@ pub fn limits(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let gain =
         |row: &Bound<'_, PyDict>, word: GainUnknown| reason(row, word.name(), word.meaning());
     all.set_item("gain_unknown", listed(py, GainUnknown::ALL, gain)?)?;
+    let stall =
+        |row: &Bound<'_, PyDict>, word: StallCause| reason(row, word.name(), word.meaning());
+    all.set_item("stall_cause", listed(py, StallCause::ALL, stall)?)?;
     Ok(all)
 }
 

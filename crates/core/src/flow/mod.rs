@@ -13,6 +13,7 @@ pub mod handshake;
 pub mod loss;
 pub mod observer;
 pub mod path;
+pub mod stall;
 pub mod table;
 pub mod time;
 pub mod totals;

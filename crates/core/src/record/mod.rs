@@ -4,12 +4,14 @@
 mod column;
 mod observed;
 mod rows;
+mod stall;
 mod table;
 mod tables;
 
 pub use column::{Cell, Columns, field, finish};
 pub(crate) use observed::ObservedRow;
 pub use rows::Rows;
+pub use stall::{StallFacts, StallRow};
 pub use table::Table;
 pub use tables::*;
 

@@ -1,6 +1,6 @@
 //! Rows of all tables, until they are enough for a batch.
 
-use super::{Batches, FlowRow, IntervalRow, ObservedRow, PeriodRow, SegmentRow, Table};
+use super::{Batches, FlowRow, IntervalRow, ObservedRow, PeriodRow, SegmentRow, StallRow, Table};
 use arrow_array::RecordBatch;
 
 /// Rows that wait, by table.
@@ -12,6 +12,8 @@ pub struct Rows {
     pub intervals: Batches<IntervalRow>,
     /// One per direction and period.
     pub periods: Batches<PeriodRow>,
+    /// One per direction and stall, of the longest.
+    pub stalls: Batches<StallRow>,
     /// One per segment of a chosen flow.
     pub segments: Batches<SegmentRow>,
     /// One per direction and interval, for fitting.
@@ -30,6 +32,7 @@ impl Rows {
         add(Table::Flows, self.flows.len(), &mut || self.flows.take());
         add(Table::Intervals, self.intervals.len(), &mut || self.intervals.take());
         add(Table::Periods, self.periods.len(), &mut || self.periods.take());
+        add(Table::Stalls, self.stalls.len(), &mut || self.stalls.take());
         let observed = &mut self.observations;
         add(Table::Observations, observed.len(), &mut || observed.take());
         add(Table::Segments, self.segments.len(), &mut || self.segments.take());

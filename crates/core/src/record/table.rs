@@ -1,6 +1,8 @@
 //! The tables by name.
 
-use super::{CounterRow, FlowRow, IntervalRow, ObservedRow, PeriodRow, SegmentRow, schema};
+use super::{
+    CounterRow, FlowRow, IntervalRow, ObservedRow, PeriodRow, SegmentRow, StallRow, schema,
+};
 use arrow_schema::Schema;
 use std::sync::Arc;
 
@@ -13,6 +15,8 @@ pub enum Table {
     Intervals,
     /// One row per half and period.
     Periods,
+    /// One row per half and stall, of the longest.
+    Stalls,
     /// One row per segment of a chosen flow.
     Segments,
     /// One row per counter.
@@ -24,8 +28,14 @@ pub enum Table {
 
 impl Table {
     /// Every table.
-    pub const ALL: [Table; 5] =
-        [Table::Flows, Table::Intervals, Table::Periods, Table::Segments, Table::Counters];
+    pub const ALL: [Table; 6] = [
+        Table::Flows,
+        Table::Intervals,
+        Table::Periods,
+        Table::Stalls,
+        Table::Segments,
+        Table::Counters,
+    ];
 
     /// The name in commands, files and stores.
     pub fn name(self) -> &'static str {
@@ -33,6 +43,7 @@ impl Table {
             Table::Flows => "flows",
             Table::Intervals => "intervals",
             Table::Periods => "periods",
+            Table::Stalls => "stalls",
             Table::Segments => "segments",
             Table::Counters => "counters",
             Table::Observations => "observations",
@@ -51,6 +62,7 @@ impl Table {
             Table::Flows => schema::<FlowRow>(),
             Table::Intervals => schema::<IntervalRow>(),
             Table::Periods => schema::<PeriodRow>(),
+            Table::Stalls => schema::<StallRow>(),
             Table::Segments => schema::<SegmentRow>(),
             Table::Counters => schema::<CounterRow>(),
             Table::Observations => schema::<ObservedRow>(),

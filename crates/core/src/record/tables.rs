@@ -15,7 +15,8 @@ pub type IntervalRow = (Ends, (IntervalFacts, Verdict));
 pub type PeriodRow = (Ends, (PeriodFacts, Verdict));
 
 columns! {
-    /// Which direction: who sends data to whom. Shared by `flows`, `intervals` and `periods`.
+    /// Which direction: who sends data to whom. Shared by `flows`, `intervals`, `periods` and
+    /// `stalls`.
     #[derive(Clone, Copy, Debug)]
     pub struct Ends / EndsBuilder {
         /// Identifier of the flow, the same for both directions and in every run over the same

@@ -265,4 +265,4 @@ fn round_trip(
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -2,9 +2,11 @@
 
 use super::Half;
 use crate::flow::loss::burst::Density;
+use crate::flow::loss::ledger::Flight;
 use crate::flow::loss::losses::Shape;
 use crate::flow::loss::policer::Policer;
 use crate::flow::path::capacity::Capacity;
+use crate::flow::time::clock::WaitSpan;
 use crate::flow::time::stretch::Stretch;
 use crate::units::Seq;
 
@@ -19,6 +21,21 @@ impl Half {
     #[inline]
     pub fn stretch_mut(&mut self) -> Option<&mut Stretch> {
         self.timeline.stretch.as_deref_mut()
+    }
+
+    /// What is in flight.
+    pub fn flight(&self) -> Flight {
+        self.ledger.flight()
+    }
+
+    /// Whether the receiver's window has room for a full segment.
+    pub fn has_room(&self) -> bool {
+        self.window.has_room(self.ledger.next(), self.mss.value())
+    }
+
+    /// Whose time it was before the last data segment.
+    pub fn last_wait(&self) -> &[WaitSpan] {
+        self.view.last_wait()
     }
 
     /// `seq` relative to the first sequence number known.

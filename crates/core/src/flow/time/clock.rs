@@ -108,6 +108,14 @@ impl Clock {
         }
     }
 
+    /// What the last call of [`Clock::sent`] gave, until time is charged again. Nothing is kept for
+    /// it: the pieces are where they were, and the last of them ends with that send.
+    pub fn last(&self) -> &[WaitSpan] {
+        let mark = self.mark.filter(|_| self.len == 0);
+        let last = self.pieces.iter().position(|piece| Some(piece.end) == mark);
+        &self.pieces[..last.map_or(0, |last| last + 1)]
+    }
+
     /// Something is sent at `ts`. Gives the pieces since the last send.
     #[inline]
     pub fn sent(&mut self, ts: Nanos) -> &mut [WaitSpan] {
@@ -137,10 +145,12 @@ mod tests {
         clock.charge(Holder::Network, ms(9));
         clock.charge(Holder::Receiver, ms(9));
         clock.charge(Holder::Receiver, ms(12));
-        clock.charge(Holder::Unused, ms(12) + Nanos(1000));
-        let seen: Vec<_> =
-            clock.sent(ms(13)).iter().map(|piece| (piece.holder, piece.start, piece.end)).collect();
         let end = ms(12) + Nanos(1000);
+        clock.charge(Holder::Unused, end);
+        assert_eq!(clock.last().len(), 0, "nothing is sent yet");
+        let seen: Vec<_> =
+            clock.sent(end).iter().map(|piece| (piece.holder, piece.start, piece.end)).collect();
+        assert_eq!(clock.last().len(), 3);
         assert_eq!(
             seen,
             [

@@ -199,6 +199,11 @@ impl SenderView {
         (gap, woken)
     }
 
+    /// Whose time it was before the last send.
+    pub fn last_wait(&self) -> &[WaitSpan] {
+        self.clock.last()
+    }
+
     fn has_freed_a_part(&self) -> bool {
         let before = self.next.saturating_sub(self.una_sent);
         let left = self.next.saturating_sub(self.una).min(before);

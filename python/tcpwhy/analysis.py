@@ -71,7 +71,8 @@ def analyze(
     Args:
         paths: one capture or several, read in time order: paths, patterns such as "*.pcap", files
             that are open in binary mode; "-" is standard input.
-        table: the table or tables to produce, of flows, intervals, periods, segments, counters.
+        table: the table or tables to produce, of flows, intervals, periods, stalls,
+            segments, counters.
         **options: as above.
 
     Raises:

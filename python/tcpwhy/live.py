@@ -63,7 +63,7 @@ def monitor(
 
     Args:
         interfaces: one interface or several; a flow may have one direction on each of two.
-        table: the table or tables to produce, of flows, intervals, periods, counters.
+        table: the table or tables to produce, of flows, intervals, periods, stalls, counters.
         **options: as above.
 
     Raises:

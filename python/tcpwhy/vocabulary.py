@@ -68,7 +68,7 @@ class Reason(NamedTuple):
     """What it means, as a part of a sentence."""
 
 
-REASONS = ("capacity_method", "capacity_unknown", "gain_unknown")
+REASONS = ("capacity_method", "capacity_unknown", "gain_unknown", "stall_cause")
 """Columns that hold the words of reasons."""
 
 

@@ -13,7 +13,7 @@ mod support;
 use support::{capture, rows};
 
 fn run(segments: &[Segment], cuts: &[usize]) -> (Vec<(Table, RecordBatch)>, Pipeline) {
-    let tables = vec![Table::Flows, Table::Intervals, Table::Periods, Table::Segments];
+    let tables = Table::ALL.to_vec();
     let mut pipeline = Pipeline::new(Options { tables, compat_seed: true, ..Options::default() });
     let mut rest = segments;
     for &cut in cuts {

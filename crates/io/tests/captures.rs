@@ -56,7 +56,7 @@ fn rows_do_not_depend_on_workers() {
     for row in shared::manifest(&captures).into_iter().filter(sampled) {
         let rows = |workers| {
             let inputs = vec![captures.join(&row.file)];
-            let tables = vec![Table::Flows, Table::Intervals, Table::Periods];
+            let tables = vec![Table::Flows, Table::Intervals, Table::Periods, Table::Stalls];
             let options = Options { tables, ..Options::default() };
             let source = Source { inputs, workers, filter: None, ..Source::default() };
             let mut rows = Vec::new();

@@ -45,7 +45,7 @@ fn assert_same_rows(ours: &[String], expected: &[String], what: &str) {
 }
 
 fn options() -> Options {
-    let tables = vec![Table::Flows, Table::Intervals, Table::Periods];
+    let tables = vec![Table::Flows, Table::Intervals, Table::Periods, Table::Stalls];
     Options { tables, ..Options::default() }
 }
 

@@ -147,7 +147,7 @@ def command(
         return INTERRUPTED
     if result.damage:
         return result.damage[0].exit_code
-    rows = {"flows", "intervals", "periods", "segments"}
+    rows = {"flows", "intervals", "periods", "stalls", "segments"}
     if settings["flow"] is not None and not found & rows:
         raise UsageError(f"no flow {settings['flow']} there: the flows table has the ids")
     return 0

@@ -12,7 +12,7 @@ from tcpwhy import vocabulary
 from tcpwhy.explain import filters
 from tcpwhy.explain.choice import Watch
 from tcpwhy.explain.doubts import doubts
-from tcpwhy.explain.facts import Facts, Half
+from tcpwhy.explain.facts import Facts, Half, Stall
 from tcpwhy.explain.numbers import numbers
 from tcpwhy.explain.reading import read
 from tcpwhy.explain.timeline import Run, runs
@@ -40,6 +40,8 @@ class Side(NamedTuple):
     """What decided, and what the confidence stands for."""
     runs: list[Run]
     """The timeline; empty when there are no intervals."""
+    stalls: list[Stall]
+    """The longest stalls, the longest first."""
     numbers: dict[str, str]
     """The numbers behind it, by what they are about."""
     against: list[str]
@@ -120,6 +122,7 @@ def _side(facts: Facts, half: Half) -> Side:
         moved=_moved(half),
         limit=[*_limit(half)],
         runs=found,
+        stalls=facts.stalls[half.direction],
         numbers=numbers(half),
         against=doubts(half, found),
         tree=[*compared(half, facts.periods[half.direction])],
@@ -232,4 +235,5 @@ def _record(side: Side) -> dict[str, Any]:
     for run in timeline:
         low, high = run.pop("rtt_ns") or (None, None)
         run |= {"rtt_mean_least_ns": low, "rtt_mean_most_ns": high}
-    return columns | told | {"timeline": timeline}
+    found = [stall._asdict() for stall in told.pop("stalls")]
+    return columns | told | {"timeline": timeline, "stalls": found}

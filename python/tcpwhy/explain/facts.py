@@ -141,6 +141,22 @@ class Period(NamedTuple):
     burstiness_score: float | None
 
 
+class Stall(NamedTuple):
+    """A row of `stalls`; the names are its columns."""
+
+    rank: int
+    start_ns: int
+    end_ns: int
+    frame_before: int
+    frame_after: int
+    flight_size: int | None
+    ended_by: str
+    owner: str | None
+    stall_cause: str | None
+    stall_events: int
+    stall_total_ns: int
+
+
 class Facts(NamedTuple):
     """What the tables have of one flow."""
 
@@ -151,6 +167,8 @@ class Facts(NamedTuple):
     intervals: dict[str, list[Interval]]
     """By direction, in the order of time."""
     periods: dict[str, list[Period]]
+    stalls: dict[str, list[Stall]]
+    """By direction, the longest first."""
     chosen: str
     """How this flow was chosen among those of the source."""
     others: list[Candidate]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tcpwhy._core import InputError, UsageError
 from tcpwhy.analysis import Result, analyze
 from tcpwhy.explain.choice import Candidate, Watch, absent, of_capture, of_store
-from tcpwhy.explain.facts import Facts, Half, Interval, Period
+from tcpwhy.explain.facts import Facts, Half, Interval, Period, Stall
 from tcpwhy.options.flows import check_flow, is_number, numbered, where
 from tcpwhy.store import Store, explained
 from tcpwhy.units import Duration
@@ -17,7 +17,7 @@ from tcpwhy.units import Duration
 if TYPE_CHECKING:
     import duckdb
 
-TABLES = ("flows", "intervals", "periods")
+TABLES = ("flows", "intervals", "periods", "stalls")
 """What an argument needs."""
 
 
@@ -133,6 +133,7 @@ def _facts(
             d: _rows(connection, Interval, "intervals", found, in_time, d) for d in directions
         },
         periods={d: _rows(connection, Period, "periods", found, in_time, d) for d in directions},
+        stalls={d: _rows(connection, Stall, "stalls", found, "rank", d) for d in directions},
         chosen=chosen,
         others=others,
         is_named=flow is not None,
@@ -149,7 +150,7 @@ def _ids(connection: "duckdb.DuckDBPyConnection", flow: int | str) -> list[Candi
     return [Candidate(flow_id, *half) for flow_id, half in found]
 
 
-_Row = TypeVar("_Row", Half, Interval, Period)
+_Row = TypeVar("_Row", Half, Interval, Period, Stall)
 
 
 def _rows(

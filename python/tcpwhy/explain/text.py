@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from tcpwhy import vocabulary
 from tcpwhy.explain import filters
 from tcpwhy.explain.connection import Connection, Side
+from tcpwhy.explain.stalls import stalls
 from tcpwhy.explain.timeline import Run, bar, shown, time_by_cause
 from tcpwhy.explain.words import limit as limit_word
 from tcpwhy.explain.words import sentence
@@ -35,7 +36,7 @@ def told(connection: Connection, limit: int, style: Style) -> Iterator[str]:
     first, *others = sides
     yield from map(style.bold, wrapped(first.headline, limit))
     yield from _who(connection, limit, style)
-    yield from _argument(first, limit, style)
+    yield from _argument(first, facts.in_store, limit, style)
     for side in others:
         yield ""
         is_small = side.half.unique_bytes < SMALL * first.half.unique_bytes
@@ -44,7 +45,7 @@ def told(connection: Connection, limit: int, style: Style) -> Iterator[str]:
             yield from _part("Other way", text, limit)
         else:
             yield from map(style.bold, wrapped(f"The other way. {side.headline}", limit))
-            yield from _argument(side, limit, style)
+            yield from _argument(side, facts.in_store, limit, style)
     yield ""
     yield from _show(first, limit)
     if facts.others:
@@ -65,7 +66,7 @@ def _who(connection: Connection, limit: int, style: Style) -> Iterator[str]:
         yield style.dim(line)
 
 
-def _argument(side: Side, limit: int, style: Style) -> Iterator[str]:
+def _argument(side: Side, in_store: bool, limit: int, style: Style) -> Iterator[str]:
     yield ""
     yield from _part("Moved", side.moved, limit)
     yield ""
@@ -73,6 +74,11 @@ def _argument(side: Side, limit: int, style: Style) -> Iterator[str]:
     yield ""
     yield from _timeline(side, limit, style)
     yield ""
+    told = [*stalls(side.stalls, side.half.start_ns, in_store=in_store)]
+    for number, text in enumerate(told):
+        yield from _part("" if number else "Stalls", text, limit)
+    if told:
+        yield ""
     for name, text in side.numbers.items():
         yield from _part(name, text, limit)
     yield ""

@@ -89,6 +89,7 @@ def graph(picture: Picture | None) -> Html | None:
 def side(one: Side, connection: Connection) -> Html:
     """Give the argument for a direction."""
     half = one.half
+    in_store = connection.facts.in_store
     rows = connection.facts.intervals[half.direction]
     numbers = (
         part for name, text in one.numbers.items() for part in (tag("dt", name), tag("dd", text))
@@ -99,6 +100,7 @@ def side(one: Side, connection: Connection) -> Html:
         tag("p", one.moved, " ", " ".join(one.limit)),
         timeline(rows, half.pair),
         _runs(one),
+        _listed("Longest stalls", [*stalls(one.stalls, half.start_ns, in_store=in_store)]),
         _advice(one),
         _listed("What speaks against it", one.against),
         tag("dl", *numbers, class_="facts"),

@@ -15,7 +15,7 @@ from tcpwhy.store.files import AsArrow
 if TYPE_CHECKING:
     import duckdb
 
-TABLES = ("flows", "intervals", "periods")
+TABLES = ("flows", "intervals", "periods", "stalls")
 
 
 class Source(NamedTuple):

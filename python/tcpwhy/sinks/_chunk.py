@@ -18,6 +18,7 @@ KEYS = {
     "flows": ("flow_id", "direction", "start_ns"),
     "intervals": ("flow_id", "direction", "period_kind", "start_ns"),
     "periods": ("flow_id", "direction", "kind", "start_ns"),
+    "stalls": ("flow_id", "direction", "rank"),
     "segments": ("flow_id", "direction", "frame"),
 }
 """Columns that tell a row of a table from all others, of whatever run."""

@@ -21,7 +21,7 @@ ROWS_PER_PART = 2**19
 
 _SEED = "part-" + "0" * 26
 _TIME_COLUMN = {"flows": "start_ns", "intervals": "start_ns", "periods": "start_ns"}
-_TIME_COLUMN |= {"segments": "ts_ns"}
+_TIME_COLUMN |= {"stalls": "start_ns", "segments": "ts_ns"}
 _WHOLE = {"truth", "events", "queues"}
 """Tables of one simulation: another one replaces them."""
 
@@ -155,4 +155,4 @@ class Sink:
         return [(date, f"{day} = DATE {quoted(date)}") for (date,) in dates]
 
 
-OPENS = Opens(Sink, tables=("flows", "intervals", "periods"))
+OPENS = Opens(Sink, tables=("flows", "intervals", "periods", "stalls"))

@@ -32,6 +32,9 @@ _LINES = {
     "intervals": f"SELECT {_TIME}, {_PAIR}, {_VERDICT} FROM batch",
     "periods": f"""SELECT {_TIME}, {_PAIR}, kind, round((end_ns - start_ns) / 1e9, 3) AS s,
         {_VERDICT} FROM batch""",
+    "stalls": f"""SELECT {_TIME}, {_PAIR}, rank, round((end_ns - start_ns) / 1e9, 3) AS s,
+        frame_before AS "from", frame_after AS "to", flight_size AS flight, ended_by,
+        coalesce(stall_cause, '–') AS cause, stall_events AS "of" FROM batch""",
     "segments": """SELECT frame, strftime(make_timestamp_ns(ts_ns), '%H:%M:%S.%f') AS time,
         CASE direction WHEN 'orig' THEN '→' ELSE '←' END AS dir, flags, seq_start, seq_end, ack,
         rwnd, flight_size AS flight, kind

@@ -115,7 +115,7 @@ def rows_of(reader: Reader, flow_id: int) -> Iterator["duckdb.DuckDBPyConnection
             if begin is None:
                 raise UsageError(f"no flow {flow_id} in the store: it went, or the link is wrong")
             span = Range(begin, end + 1)
-            for table in ("intervals", "periods"):
+            for table in ("intervals", "periods", "stalls"):
                 _copy(connection, cursor, table, f"flow_id = {flow_id} AND {span.where}")
         yield connection
 

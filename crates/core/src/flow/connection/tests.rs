@@ -6,7 +6,7 @@ use crate::wire::{Endpoint, FlowKey, NO_WINDOW_SCALE, Segment, marks};
 
 /// One segment of a script: `ms dir seq:len ack [win W] [ts V/E] [sack L-R] [id N] [flags]`.
 /// `>` runs from the data sender, whose sequence numbers start at 1000, `<` back.
-fn parse(line: &str) -> (Segment, Vec<(Seq, Seq)>) {
+pub(crate) fn parse(line: &str) -> (Segment, Vec<(Seq, Seq)>) {
     let mut words = line.split_whitespace();
     let mut next = || words.next().expect("a word");
     let ts = Nanos::from_secs_f64(next().parse::<f64>().expect("ms") / 1e3);
@@ -58,6 +58,7 @@ fn parse(line: &str) -> (Segment, Vec<(Seq, Seq)>) {
                 segment.flags &= if forward { !flags::ACK } else { !0 };
             }
             "fin" => segment.flags |= flags::FIN,
+            "rst" => segment.flags |= flags::RST,
             _ => panic!("unknown word {word}"),
         }
     }
@@ -89,9 +90,9 @@ fn play(script: &str) -> (Flow, Vec<String>) {
 }
 
 /// A handshake of 40 ms seen at the sender, and four segments in flight.
-const INTERVAL: Nanos = Nanos(3_000_000_000);
+pub(crate) const INTERVAL: Nanos = Nanos(3_000_000_000);
 
-const OPENING: &str = "
+pub(crate) const OPENING: &str = "
       0 > 0:0 0 syn
      40 < 0:0 1 syn
      40 > 1:0 1

@@ -28,6 +28,15 @@ impl Half {
         self.ledger.flight()
     }
 
+    /// Bytes in flight, as far as the capture shows them.
+    pub fn outstanding(&self) -> Option<u64> {
+        let Flight { una, next, .. } = self.ledger.flight();
+        match next.saturating_sub(una) {
+            0 => self.ledger.is_started().then_some(0),
+            flight => self.flight_seen(Some(flight)),
+        }
+    }
+
     /// Whether the receiver's window has room for a full segment.
     pub fn has_room(&self) -> bool {
         self.window.has_room(self.ledger.next(), self.mss.value())

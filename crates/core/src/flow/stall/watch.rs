@@ -103,11 +103,10 @@ impl Watch {
             // Before its first segment a direction waits for nobody.
             let known = self.since[watched];
             let Some(ended) = ended.filter(|_| known.is_some() || watched == own) else { continue };
-            let flight = half.flight();
             let since = Since {
                 ts: known.map_or(entry.ts, |known| known.ts.max(entry.ts)),
                 frame,
-                flight_size: half.flight_seen(Some(flight.next.saturating_sub(flight.una))),
+                flight_size: half.outstanding(),
                 window_closed: half.window.is_closed(),
             };
             self.since[watched] = (!entry.has(flags::RST)).then_some(since);

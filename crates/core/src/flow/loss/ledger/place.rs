@@ -22,6 +22,11 @@ impl Ledger {
         }
     }
 
+    /// Whether a sequence number of the direction is known.
+    pub fn is_started(&self) -> bool {
+        self.numbers.is_some()
+    }
+
     /// The range of a data segment; `None` where no window reaches.
     #[inline(always)]
     pub fn range(&mut self, entry: &Entry) -> Option<(u64, u64)> {

@@ -54,7 +54,7 @@ def simulate(
     Args:
         scenario: a TOML file; a fault in it is named with file, line, key and what is allowed.
         table: the tables wanted. truth, events and queues come from the simulator; flows,
-            intervals, periods and segments from the analysis of what passes `tap`.
+            intervals, periods, stalls and segments from the analysis of what passes `tap`.
         **options: as above.
 
     Raises:

@@ -94,8 +94,8 @@ words! {
         LossRecovery = "loss_recovery": "a loss was being repaired",
         LateAnswer = "late_answer":
             "data was outstanding and its acknowledgement came late, from the network or the receiver",
-        HeldBack = "held_back":
-            "data was outstanding and congestion control or a buffer allowed no more",
+        Unanswered = "unanswered":
+            "data was outstanding, and nothing answered it before the next packet",
     }
 }
 
@@ -109,7 +109,7 @@ impl StallCause {
             | StallCause::LostRetransmission
             | StallCause::TailLossProbe
             | StallCause::LossRecovery => Owner::Recovery,
-            StallCause::LateAnswer | StallCause::HeldBack => Owner::Network,
+            StallCause::LateAnswer | StallCause::Unanswered => Owner::Network,
         }
     }
 }

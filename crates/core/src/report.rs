@@ -10,8 +10,8 @@ use crate::flow::time::stretch::Interval;
 use crate::flow::{Flow, SegmentOutcome, handshake};
 use crate::reason::{CapacityMethod, CapacityUnknown, StallCause};
 use crate::record::{
-    Ends, FlowFacts, FlowRow, IntervalFacts, IntervalRow, PeriodFacts, PeriodRow, SegmentRow, StallFacts,
-    StallRow, Text, Verdict,
+    Ends, FlowFacts, FlowRow, IntervalFacts, IntervalRow, PeriodFacts, PeriodRow, SegmentRow,
+    StallFacts, StallRow, Text, Verdict,
 };
 use crate::units::{BitRate, Nanos, Seq};
 use crate::wire::flags;

@@ -2,6 +2,7 @@
 
 from tcpwhy.explain.connection import Connection, Side
 from tcpwhy.explain.facts import Half
+from tcpwhy.explain.stalls import stalls
 from tcpwhy.report.contents import Contents
 from tcpwhy.report.markup import Html, joined, table, tag
 from tcpwhy.report.palette import known

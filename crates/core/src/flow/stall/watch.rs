@@ -186,7 +186,7 @@ fn cause(
         Ended::Data(_) => match longest(pieces, start.ts, end) {
             Some(Holder::Idle | Holder::Dry | Holder::Unused) => Some(StallCause::NothingToSend),
             Some(Holder::Receiver) => Some(of_window(start.window_closed)),
-            Some(Holder::Network) => Some(StallCause::HeldBack),
+            Some(Holder::Network) => Some(StallCause::Unanswered),
             Some(Holder::Recovery) => Some(StallCause::LossRecovery),
             None => idle,
         },
@@ -199,7 +199,8 @@ fn cause(
         }
         Ended::WindowUpdate => Some(StallCause::WindowFull),
         Ended::Ack if before.flight.repairing => Some(StallCause::LossRecovery),
-        Ended::Ack | Ended::PeerRst | Ended::PeerSyn => Some(StallCause::LateAnswer),
+        Ended::PeerRst => Some(StallCause::Unanswered),
+        Ended::Ack | Ended::PeerSyn => Some(StallCause::LateAnswer),
     }
 }
 

@@ -153,3 +153,11 @@ fn without_acknowledgements_nothing_tells_why() {
         .collect();
     assert_eq!(stalls(&script)[0], ["10-11 5001 ms ? new ?"]);
 }
+
+#[test]
+fn a_probe_of_the_tail_ends_a_stall_whether_it_is_old_or_new() {
+    let again = after_opening("81 < 1:0 3001\n 191 > 3001:1000 1\n 231 < 1:0 4001");
+    assert_eq!(again, ["8-9 110 ms 1000 tlp_retransmission tail_loss_probe"]);
+    let new = after_opening("191 > 4001:1000 1\n 231 < 1:0 5001");
+    assert_eq!(new, ["7-8 150 ms 4000 new unanswered"]);
+}

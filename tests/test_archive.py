@@ -169,9 +169,12 @@ def test_a_note_tells_what_was_counted(captures, tmp_path):
 def test_a_capture_that_is_split_gives_the_rows_of_the_whole(tmp_path, tcpwhy):
     """All columns of all tables, and the counters add up; the parts are none of them empty."""
     frames = [
-        frame
+        # After thirty frames each pauses for a second.
+        (ts + SECOND * (at > 30), *rest)
         for port in range(40_000, 40_012)
-        for frame in packets.transfer(40 + port % 7, rtt=SECOND // 50, port=port)
+        for at, (ts, *rest) in enumerate(
+            packets.transfer(40 + port % 7, rtt=SECOND // 50, port=port)
+        )
     ]
     capture = tmp_path / "many.pcap"
     capture.write_bytes(packets.pcap(sorted(frames)))
@@ -180,7 +183,7 @@ def test_a_capture_that_is_split_gives_the_rows_of_the_whole(tmp_path, tcpwhy):
     done = tcpwhy("analyze", "--each", capture, "-o", stores[1], "--split", "3")
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith(f"1 captures, {len(frames):,} packets, 12 flows in ")
-    for table in ("flows", "intervals", "periods"):
+    for table in ("flows", "intervals", "periods", "stalls"):
         whole, split = (every_row(store, table) for store in stores)
         assert split == whole
         assert whole

@@ -39,7 +39,7 @@ def syns(start_ns: int) -> bytes:
 
 def rows(connection, table):
     """Give what is said of the ten, without the numbers that the flood shifts or takes away."""
-    left_out = ("first_frame", "source", "stream")
+    left_out = ("first_frame", "source", "stream", "frame_before", "frame_after")
     described = connection.execute(f"DESCRIBE {table}").fetchall()
     chosen = ", ".join(name for name, *_ in described if name not in left_out)
     query = f"SELECT {chosen} FROM {table} WHERE '10.0.0.2' IN (src, dst)"
@@ -47,14 +47,14 @@ def rows(connection, table):
 
 
 def test_a_flood_changes_no_verdict_and_adds_no_rows(ten, tmp_path):
-    tables = ("flows", "intervals", "periods", "counters")
+    tables = ("flows", "intervals", "periods", "stalls", "counters")
     quiet = api.analyze(ten, table=tables, workers=1).to_duckdb()
     (start_ns,) = quiet.execute("SELECT min(start_ns) FROM flows").fetchone()
     flood = tmp_path / "flood.pcap"
     flood.write_bytes(syns(start_ns))
     both = api.analyze([ten, flood], table=tables, workers=1, max_flows=MAX_FLOWS).to_duckdb()
 
-    for table in ("flows", "intervals", "periods"):
+    for table in ("flows", "intervals", "periods", "stalls"):
         assert rows(both, table) == rows(quiet, table)
     wanted = tomllib.loads(SCENARIO.read_text())["expect"]
     said = "SELECT src_port - 40000, limitation FROM flows WHERE src = '10.0.0.2'"

@@ -112,8 +112,14 @@ def test_a_store_tells_the_same_as_its_capture(tmp_path, tcpwhy):
 
 
 def unframed(connection):
-    """Take the frame out, which counts those of all inputs of a run."""
-    return [side._replace(half=side.half._replace(first_frame=0)) for side in connection.sides]
+    """Take the frames out, which count those of all inputs of a run."""
+    return [
+        side._replace(
+            half=side.half._replace(first_frame=0),
+            stalls=[stall._replace(frame_before=0, frame_after=0) for stall in side.stalls],
+        )
+        for side in connection.sides
+    ]
 
 
 def test_a_store_without_intervals_says_so(tmp_path, tcpwhy):

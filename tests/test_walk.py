@@ -267,7 +267,7 @@ def test_flows_are_chosen_by_number_end_pair_and_id(tcpwhy):
 
 def test_rows_come_in_order_of_time_and_the_same_on_every_run(tcpwhy):
     captures = sorted(DATA.glob("*.pcap"))
-    for table in ("flows", "intervals", "periods"):
+    for table in ("flows", "intervals", "periods", "stalls"):
         texts = [tcpwhy("analyze", *captures, "--table", table, "--format", "jsonl").stdout]
         texts += [
             tcpwhy("analyze", *captures, "--table", table, "--format", "jsonl", *more).stdout

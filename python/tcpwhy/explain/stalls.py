@@ -34,7 +34,7 @@ def stalls(found: Sequence[Stall], start_ns: int, *, in_store: bool) -> Iterator
     if not found:
         # A store may have been made without the table.
         if not in_store:
-            yield "None: nothing stood still for more than two round trips or a retransmission timeout."
+            yield "None: no silence was longer than two round trips or a retransmission timeout."
         return
     for stall in found[:MOST]:
         yield _told(stall, start_ns, in_store=in_store)

@@ -346,8 +346,8 @@ impl Analysis {
         }
     }
 
-    /// Files a segment, watches for stalls, and reports it, as far as each is wanted. Apart from the
-    /// path without, which needs little of what filing tells.
+    /// Files a segment, watches for stalls, and reports it, as far as each is wanted. Apart from
+    /// the path without, which needs little of what filing tells.
     #[inline(never)]
     fn segment_with_rows(
         &mut self,

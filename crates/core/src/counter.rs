@@ -112,8 +112,8 @@ counters! {
         /// Periods that left as rows before their flow ended, since 10 of a direction
         /// waited for Merge: their verdict rests on what was known by then.
         PeriodsSettled = "periods_settled",
-        /// Stalls beyond the 10 longest of their direction: their number and length is in the rows of
-        /// those.
+        /// Stalls beyond the 10 longest of their direction: their number and length is in the rows
+        /// of those.
         StallsLeftOut = "stalls_left_out",
         /// Frames without a time of their own, which are given that of the frame before them.
         PacketsWithoutTime = "packets_without_time",

@@ -93,7 +93,7 @@ words! {
             "nothing answered the last segments until one was sent again as a probe",
         LossRecovery = "loss_recovery": "a loss was being repaired",
         LateAnswer = "late_answer":
-            "data was outstanding and its acknowledgement came late, from the network or the receiver",
+            "data was outstanding and its acknowledgement came late, by path or receiver",
         Unanswered = "unanswered":
             "data was outstanding, and nothing answered it before the next packet",
     }

@@ -2,10 +2,11 @@
 //!
 //! A stall is a span between two packets in which the sender sent nothing and nothing new was
 //! acknowledged, longer than min(2 SRTT, RTO) (Zhou et al., "TCP stalls at the server side:
-//! measurement and mitigation", CoNEXT 2015). Three things differ from there. Packets that change
-//! nothing do not end one: duplicate acknowledgements, probes of a closed window, keep-alives. While
-//! nothing is outstanding the other side's data ends one: a server that waits for a request is told
-//! from one that works on it. And nothing below a millisecond counts, for hosts wake up no sooner.
+//! measurement and mitigation", CoNEXT 2015). Three things differ from there (algorithms 15).
+//! Packets that change nothing do not end one: duplicate acknowledgements, probes of a closed
+//! window, keep-alives. While nothing is outstanding the other side's data ends one: it parts the
+//! wait for a request from the time in which a server works on it. And nothing below a millisecond
+//! counts, for hosts wake up no sooner.
 
 mod watch;
 
@@ -116,7 +117,7 @@ impl Stalls {
     }
 }
 
-/// Stalls that are kept of a direction: a person looks at a few, and what they add up to is counted.
+/// Stalls that are kept of a direction: a person looks at a few, and the rest is counted.
 const MOST: usize = 10;
 
 #[cfg(test)]
@@ -139,7 +140,9 @@ mod tests {
     proptest! {
         /// Against all of them, sorted.
         #[test]
-        fn the_longest_are_kept_and_all_are_counted(lengths in prop::collection::vec(1i64..6, 0..40)) {
+        fn the_longest_are_kept_and_all_are_counted(
+            lengths in prop::collection::vec(1i64..6, 0..40),
+        ) {
             let mut stalls = Stalls::default();
             let all = lengths.iter().zip(0..).map(|(&length, at)| stall(at * 10, length));
             let mut all: Vec<Stall> = all.collect();

@@ -250,7 +250,7 @@ fn bursts_of(bursts: i64, length: i64, gap_ms: i64, pause_ms: i64) -> Vec<Segmen
         // The end of what a program wrote at once has PSH (RFC 9293 section 3.9.1.2).
         let push = if n % length == length - 1 { flags::PSH } else { 0 };
         let flags = full.flags | push;
-        let data = Segment { seq, ts, flags, payload_len: 1460, ip_len: 1500, ..full };
+        let data = Segment { seq, ts, flags, payload_len: 1460, ip_len: 1500, ack: Seq(1), ..full };
         let data = Segment { wire_len: 1514, ..data };
         segments.push(data);
         segments.push(Segment {

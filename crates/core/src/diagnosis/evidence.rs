@@ -137,7 +137,14 @@ fn sender(case: &Case, cause: Cause) -> Vec<String> {
         }
         _ => String::new(),
     };
-    vec![flat_for(case), below, pushed, quiet(case)]
+    let refilled = match window::is_refilled(case) {
+        true => format!(
+            "for {} of the time a burst waited until several acknowledgements had made room",
+            percent(facts.gathered)
+        ),
+        false => String::new(),
+    };
+    vec![flat_for(case), refilled, below, pushed, quiet(case)]
 }
 
 fn flat_for(case: &Case) -> String {

@@ -131,6 +131,9 @@ pub struct Facts {
     pub woken: f64,
     /// and for something else.
     pub unwoken: f64,
+    /// Share of the time in which one with more to send waited for the last of several
+    /// acknowledgements.
+    pub gathered: f64,
     /// Typical pause in s, weighted by time.
     pub pause_s: Option<f64>,
     /// Idle time for each pause, the one under way at the end among them, in s.
@@ -220,6 +223,7 @@ impl Facts {
         self.recovery = share(Holder::Recovery);
         let of_total = |ns: u64| if total > 0.0 { (ns as f64 / total).min(1.0) } else { 0.0 };
         (self.woken, self.unwoken) = (of_total(signs.woken_ns), of_total(signs.unwoken_ns));
+        self.gathered = of_total(signs.gathered_ns);
     }
 
     fn take_queue(&mut self, signs: &Signs, context: &Context) {

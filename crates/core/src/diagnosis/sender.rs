@@ -23,10 +23,18 @@ pub fn is_woken(case: &Case) -> bool {
 
 /// Which of its windows: a send buffer keeps running empty, as its pushes tell, a clamp does not.
 pub fn cause(case: &Case) -> Cause {
-    match is_woken(case) || empties(&case.facts) {
+    match is_woken(case) || empties(&case.facts) || is_refilled(case) {
         true => Cause::SenderBuffer,
         false => Cause::SenderUndetermined,
     }
+}
+
+/// Whether bursts wait for the last of several acknowledgements, time after time, although full
+/// segments go before them: a clamp lets out as much as each acknowledgement frees. Only at the
+/// sender itself is it known which acknowledgement came before which segment.
+pub fn is_refilled(case: &Case) -> bool {
+    let is_there = case.context.position.is_some_and(|position| position < AT_THE_SENDER);
+    is_there && case.facts.gathered >= threshold::WOKEN
 }
 
 /// Whether PSH tells of a send queue that keeps running empty. Linux sets it on each super-segment
@@ -35,6 +43,9 @@ fn empties(facts: &Facts) -> bool {
     facts.pushes >= threshold::PUSHES && facts.smalls_a_round >= threshold::EMPTIED
 }
 
+/// Share of the way from the sender to the observer.
+const AT_THE_SENDER: f64 = 0.004;
+
 #[cfg(test)]
 mod tests {
     use super::super::{Context, Facts};
@@ -42,13 +53,14 @@ mod tests {
 
     #[test]
     fn pushed_super_segments_that_all_end_full_are_no_empty_queue() {
-        let named = |woken: f64, smalls_a_round: f64| {
-            let facts = Facts { woken, pushes: 0.5, smalls_a_round, ..Facts::default() };
+        let named = |woken: f64, smalls_a_round: f64, gathered: f64| {
+            let facts = Facts { woken, pushes: 0.5, smalls_a_round, gathered, ..Facts::default() };
             let context = Context { position: Some(0.0), ..Context::default() };
             cause(&Case { facts, context, ..Case::default() })
         };
-        assert_eq!(named(0.0, 0.0), Cause::SenderUndetermined, "a clamp");
-        assert_eq!(named(0.0, 0.6), Cause::SenderBuffer, "its queue empties");
-        assert_eq!(named(0.66, 0.0), Cause::SenderBuffer, "a writer that waits for room");
+        assert_eq!(named(0.0, 0.0, 0.0), Cause::SenderUndetermined, "a clamp");
+        assert_eq!(named(0.0, 0.6, 0.0), Cause::SenderBuffer, "its queue empties");
+        assert_eq!(named(0.66, 0.0, 0.0), Cause::SenderBuffer, "a writer that waits for room");
+        assert_eq!(named(0.0, 0.0, 0.66), Cause::SenderBuffer, "writes that end full");
     }
 }

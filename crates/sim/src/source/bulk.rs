@@ -36,7 +36,8 @@ impl Workload for Bulk {
 
     fn build(&self, start: Nanos, _random: Random) -> Programs {
         let write = self.write_bytes.map(|count| count.0);
-        Programs::sender(Writer { start, write, left: write.unwrap_or(ENDLESS_BYTES), has_begun: false })
+        let left = write.unwrap_or(ENDLESS_BYTES);
+        Programs::sender(Writer { start, write, left, has_begun: false })
     }
 }
 
@@ -56,7 +57,8 @@ impl Application for Writer {
         while self.has_begun
             && self.left > 0
             && socket.writable() > 0
-            && socket.unacknowledged() < AHEAD_BYTES_MAX {
+            && socket.unacknowledged() < AHEAD_BYTES_MAX
+        {
             self.left -= socket.write(now, self.left);
             if self.left == 0 {
                 self.left = self.write.unwrap_or(0);

@@ -37,6 +37,9 @@ pub struct Signs {
     pub woken_ns: u64,
     /// and those that ended at a time of their own.
     pub unwoken_ns: u64,
+    /// Waits after a full segment that ended as soon as the last of several acknowledgements came,
+    /// in ns.
+    pub gathered_ns: u64,
     /// Pauses that nothing imposed, in ns: idle, dry and unused time between two sends.
     pub pauses: Moments,
     /// Pauses that ended after the other side had sent data: a question, and its answer.
@@ -126,6 +129,7 @@ impl Signs {
         self.smalls += later.smalls;
         self.woken_ns += later.woken_ns;
         self.unwoken_ns += later.unwoken_ns;
+        self.gathered_ns += later.gathered_ns;
         self.pauses.merge(&later.pauses);
         self.answers += later.answers;
         self.closures += later.closures;

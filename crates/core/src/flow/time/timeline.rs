@@ -58,6 +58,9 @@ impl Timeline {
             let signs = stretch.late().sums.signs_mut();
             *(if woken { &mut signs.woken_ns } else { &mut signs.unwoken_ns }) += ns;
         }
+        if let Some(ns) = wait.behind_full_segment {
+            stretch.late().sums.signs_mut().gathered_ns += ns;
+        }
         if wait.pause_ns > 0 {
             stretch.late().sums.signs_mut().pause(wait.pause_ns as u64, wait.answers);
         }

@@ -84,6 +84,15 @@ struct PendingAck {
     closed: bool,
 }
 
+/// A wait in which several acknowledgements freed a part of the flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Freed {
+    /// The last of them triggered the send, as by a writer that free buffer space wakes.
+    pub woken: bool,
+    /// The segment before was small: the send queue was empty.
+    pub ran_dry: bool,
+}
+
 impl Default for SenderView {
     fn default() -> SenderView {
         SenderView {
@@ -173,11 +182,10 @@ impl SenderView {
     }
 
     /// Files the segment that `sending` is about. Gives whose time it was since the last send.
-    /// Second: whether the last of several acknowledgements triggered this send, as by a writer
-    /// that free buffer space wakes. `None` unless the segment before was small and the
-    /// acknowledgements freed between 1/8 and 4/5 of the flight.
+    /// Second: what ended a wait in which several acknowledgements freed between 1/8 and 4/5 of the
+    /// flight.
     #[inline(always)]
-    pub fn send(&mut self, sending: Sending, sent: Sent) -> (&mut [WaitSpan], Option<bool>) {
+    pub fn send(&mut self, sending: Sending, sent: Sent) -> (&mut [WaitSpan], Option<Freed>) {
         let ts = sending.ts;
         self.clock.charge(self.holder(), ts);
         let (soon_after, ran_dry) = (ts.since(self.released_at), self.dry);
@@ -189,14 +197,14 @@ impl SenderView {
         self.recovery_point = recovery_point;
         self.una_sent = self.una;
         let gap = self.clock.sent(ts);
-        let mut woken = None;
+        let mut freed = None;
         if released > 1 {
             let soon = is_woken(gap, i64::from(released), soon_after);
             blame_pause(gap, soon);
             let soon = soon || level && soon_after < CLOCKED;
-            woken = Some(soon).filter(|_| ran_dry && part);
+            freed = part.then_some(Freed { woken: soon, ran_dry });
         }
-        (gap, woken)
+        (gap, freed)
     }
 
     /// Whose time it was before the last send.
@@ -348,7 +356,7 @@ mod tests {
         next: u64,
         mss: u32,
         dry: bool,
-    ) -> (&'a mut [WaitSpan], Option<bool>) {
+    ) -> (&'a mut [WaitSpan], Option<Freed>) {
         let sending = view.at(entry, next);
         view.send(sending, Sent { next, mss, dry, recovery_point: None })
     }
@@ -427,7 +435,8 @@ mod tests {
                 view.acknowledgement(&entry(ms, 0, 0), freed * (i as u64 + 1) / 3, None, Nanos(0));
             }
             let ts = Nanos::from_millis(30) + Nanos(after_us * 1_000);
-            send(&mut view, &Entry { ts, ..entry(30, 0, 0) }, 10_000, 1_000, true).1
+            let freed = send(&mut view, &Entry { ts, ..entry(30, 0, 0) }, 10_000, 1_000, true).1;
+            freed.map(|freed| freed.woken)
         };
         assert_eq!(woken(3_000, 100), Some(true), "a third is free");
         assert_eq!(woken(3_000, 2_000), Some(false), "the program's own time");
@@ -448,7 +457,7 @@ mod tests {
                 .zip(1..)
                 .map(move |(left, round)| {
                     let at = us(round * 30_000);
-                    let woken = send(&mut view, &at, una + 90_000, 1_000, true).1;
+                    let woken = send(&mut view, &at, una + 90_000, 1_000, true).1.map(|f| f.woken);
                     let freed = 90_000 - left;
                     for i in 0..250 {
                         let at = us(round * 30_000 + 4_950 + i * 100);

@@ -2,6 +2,7 @@
 
 use super::clock::{Holder, WaitSpan};
 use super::nagle::Nagle;
+use super::view::Freed;
 use crate::flow::observer::{Ack, Data, Observer};
 use crate::units::Nanos;
 
@@ -22,6 +23,8 @@ pub struct Wait {
     pub answers: bool,
     /// A long wait behind an emptied queue in ns, and whether an acknowledgement ended it.
     pub behind_empty_queue: Option<(bool, u64)>,
+    /// A long wait in ns for the last of several acknowledgements, after a full segment.
+    pub behind_full_segment: Option<u64>,
 }
 
 impl Writer {
@@ -45,13 +48,13 @@ impl Writer {
     }
 
     /// Attributes the pieces of the time since the last send. `hold` is what held the segment back,
-    /// `woken` whether the last acknowledgement let it out, where that is known.
+    /// `freed` what acknowledgements freed before it.
     #[inline(always)]
     pub fn attribute(
         &mut self,
         pieces: &mut [WaitSpan],
         hold: Option<Holder>,
-        woken: Option<bool>,
+        freed: Option<Freed>,
         srtt: Option<Nanos>,
     ) -> Wait {
         match hold {
@@ -66,11 +69,18 @@ impl Writer {
         // was nothing to write, or it would have been filled up. A writer that waits for room in
         // its buffer adds to a last segment without asking for any (`tcp_sendmsg_locked`).
         let nagled = self.nagle.take_turn(hold == Some(Holder::Dry));
-        let woken = woken.filter(|_| hold.is_none()).map(|woken| woken && !nagled);
+        let freed = freed.filter(|_| hold.is_none());
+        let woken = freed.map(|freed| freed.woken && !nagled);
         let long = woken.zip(srtt).and_then(|(woken, srtt)| long_wait(pieces, woken, srtt));
+        let ran_dry = freed.is_some_and(|freed| freed.ran_dry);
         let pause_ns: i64 = pieces.iter().map(WaitSpan::pause_ns).sum();
         let answers = pause_ns > 0 && std::mem::take(&mut self.asked);
-        Wait { pause_ns, answers, behind_empty_queue: long }
+        Wait {
+            pause_ns,
+            answers,
+            behind_empty_queue: long.filter(|_| ran_dry),
+            behind_full_segment: long.filter(|(woken, _)| !ran_dry && *woken).map(|(_, ns)| ns),
+        }
     }
 }
 

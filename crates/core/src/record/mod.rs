@@ -11,7 +11,7 @@ mod tables;
 pub use column::{Cell, Columns, field, finish};
 pub(crate) use observed::ObservedRow;
 pub use rows::Rows;
-pub use stall::{StallFacts, StallRow};
+pub(crate) use stall::{StallFacts, StallRow};
 pub use table::Table;
 pub use tables::*;
 

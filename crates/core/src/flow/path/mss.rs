@@ -125,8 +125,9 @@ impl Mss {
     #[inline]
     pub fn split(&self, len: u32) -> (u32, bool) {
         let mss = self.value();
-        if self.known().is_none() && !self.super_packets && len <= MAX_JUMBO && len >= mss {
-            // A frame longer than Ethernet's may be one packet; more are claimed where it is known.
+        if self.offered.is_none() && !self.super_packets && len <= MAX_JUMBO && len >= mss {
+            // A frame longer than those before may be one packet; more are claimed where it is
+            // known.
             (1, false)
         } else if len < mss {
             (0, true)
@@ -201,5 +202,19 @@ mod tests {
         assert_eq!(mss.split(4129), (1, false), "a jumbo frame, or an offload");
         mss.learn(20_000, false);
         assert_eq!(mss.split(4129), (2, true), "an offload: no frame is so long");
+    }
+
+    #[test]
+    fn writes_that_are_seen_before_full_segments_make_these_no_several() {
+        let mut mss = Mss::default();
+        for _ in 0..3 {
+            mss.learn(1777, true);
+        }
+        assert_eq!(mss.split(8948), (1, false), "a jumbo frame after short ones");
+        for _ in 0..3 {
+            mss.learn(3554, true);
+        }
+        assert!(mss.super_packets, "multiples, time after time");
+        assert_eq!(mss.split(3554), (2, false));
     }
 }

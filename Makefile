@@ -11,7 +11,7 @@ CAPTURES := $(addprefix tests/data/, slow_reader.pcap receiver_window.pcap appli
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-rust test-python test-system lint fmt docs accuracy consistency fit bench clean
+.PHONY: help demo test test-rust test-python test-system lint fmt docs accuracy consistency fit ablation bench clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,10 @@ consistency: .venv/ready-dev ## count rows that contradict themselves; CONSISTEN
 fit: .venv/ready-dev ## fit the weights of the evidence model; FIT='--worlds 400' chooses
 	$(PIP) install --no-build-isolation --editable '.[fit]'
 	PYTHONPATH=tools $(BIN)/python -m fit $(FIT)
+
+ablation: .venv/ready-dev ## measure what each item of evidence and each family is worth
+	$(PIP) install --no-build-isolation --editable '.[fit]'
+	PYTHONPATH=tools $(BIN)/python -m fit.ablation
 
 bench: .venv/ready ## measure the command and its engine; BENCH='--peers paper-1024' chooses
 	$(BIN)/python tools/bench.py $(BENCH)

@@ -102,7 +102,8 @@ def served(*arguments: object) -> Iterator[str]:
             yield link[0]
         finally:
             process.terminate()
-            process.wait(20)
+            _, said = process.communicate(timeout=20)
+            assert "Traceback" not in said, said
 
 
 CONTRAST = """() => {

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -97,8 +98,23 @@ def command(
             ssl_keyfile=key,
             timeout_graceful_shutdown=2,
         )
-        _serve(uvicorn.Server(config), host, is_secure=certificate is not None, token=token)
+        server = _ending(uvicorn.Server)(config)
+        _serve(server, host, is_secure=certificate is not None, token=token)
     return 0
+
+
+def _ending(base: type) -> type:
+    """Give a server that ends the streams of its app before it waits for connections to close.
+
+    It would cancel them else, and show each as an error with a traceback.
+    """
+
+    class Server(base):  # type: ignore[misc]
+        async def shutdown(self, sockets: list[Any] | None = None) -> None:
+            self.config.app.state.dashboard.watch.stop()
+            await super().shutdown(sockets)
+
+    return Server
 
 
 def _serve(server: object, host: str, *, is_secure: bool, token: str | None) -> None:

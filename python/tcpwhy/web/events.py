@@ -16,6 +16,9 @@ LOOK_S = 2.0
 ALIVE_S = 15.0
 """A line now and then, so that nobody between takes the connection for dead."""
 
+NAPS = 10
+"""Parts of a pause between two looks: so soon a page is told no more once it is over."""
+
 MOST_LISTENERS = 64
 
 
@@ -67,7 +70,9 @@ class Watch:
                 elif quiet_s >= ALIVE_S:
                     quiet_s = 0.0
                     yield b": alive\n\n"
-                await asyncio.sleep(LOOK_S / 2)
+                for _ in range(NAPS):
+                    if not self._over.is_set():
+                        await asyncio.sleep(LOOK_S / 2 / NAPS)
                 quiet_s += LOOK_S / 2
         finally:
             self.listeners -= 1

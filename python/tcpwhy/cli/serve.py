@@ -96,6 +96,7 @@ def command(
             server_header=False,
             ssl_certfile=certificate,
             ssl_keyfile=key,
+            http="h11",
             timeout_graceful_shutdown=2,
         )
         server = _ending(uvicorn.Server)(config)

@@ -3,9 +3,11 @@
 import hmac
 import ipaddress
 from collections.abc import Iterable
+from contextlib import suppress
 from http.cookies import SimpleCookie
 from urllib.parse import parse_qs
 
+from h11 import LocalProtocolError
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -77,7 +79,10 @@ class Guard:
                     headers.setdefault(name, value)
                 if self._is_secure:
                     headers.setdefault("Strict-Transport-Security", "max-age=31536000")
-            await send(message)
+            # The server has answered 400 where a body turned out malformed after its head. It
+            # then takes no second answer; the peer of this one gets what a peer that left gets.
+            with suppress(LocalProtocolError):
+                await send(message)
 
         refusal = self._refusal(scope) or await self._login(scope, receive)
         answer = self._app if refusal is None else refusal

@@ -10,7 +10,7 @@ use crate::flow::stall::{Eve, Watch};
 use crate::flow::table::Analyse;
 use crate::flow::table::class::Class;
 use crate::flow::time::period::{Period, PeriodKind};
-use crate::flow::time::stretch::Interval;
+use crate::flow::time::segmenter::Interval;
 use crate::judge::{Judge, Judged, Past};
 use crate::options::Options;
 use crate::record::{Ends, ObservedRow, Rows, Table, Verdict};
@@ -116,7 +116,7 @@ impl Analyse for Analysis {
             }
         }
         let side = side(entry);
-        if followed.flow.halves[side].stretch().is_some_and(|s| s.has_ended_some()) {
+        if followed.flow.halves[side].segmenter().is_some_and(|s| s.has_ended_some()) {
             self.judge_stretches(followed, side);
         }
     }
@@ -238,7 +238,7 @@ impl Analysis {
         let pprate = followed.flow.halves[side].capacity(self.options.min_packets);
         let mut judge = judge_of(followed, side, ends, pprate, (&self.options, &self.too_short));
         let rows = chosen.is_some() && self.wanted.flows;
-        let silent = judge.half.stretch().is_none() && !self.options.compat_seed;
+        let silent = judge.half.segmenter().is_none() && !self.options.compat_seed;
         let verdicts = match &self.no_data {
             Some(verdict) if silent => Judged::of_silence(rows.then(|| verdict.clone())),
             _ => judge.whole(rows, chosen.is_some() && self.wanted.periods),
@@ -286,16 +286,16 @@ impl Analysis {
 
     /// Judges the intervals and periods that have ended, and reports them where they are wanted.
     fn judge_stretches(&mut self, followed: &mut Followed, side: usize) {
-        let Some(stretch) = followed.flow.halves[side].stretch_mut() else { return };
-        let crowded = stretch.crowded_periods();
-        let intervals = std::mem::take(&mut stretch.intervals);
+        let Some(segmenter) = followed.flow.halves[side].segmenter_mut() else { return };
+        let crowded = segmenter.crowded_periods();
+        let intervals = std::mem::take(&mut segmenter.intervals);
         if !intervals.is_empty() {
             self.judge_intervals(followed, side, intervals);
         }
         if let Some((mut periods, settled)) = crowded {
             self.settle_periods(followed, side, periods.drain(..settled));
-            if let Some(stretch) = followed.flow.halves[side].stretch_mut() {
-                stretch.keep_periods(periods);
+            if let Some(segmenter) = followed.flow.halves[side].segmenter_mut() {
+                segmenter.keep_periods(periods);
             }
         }
     }

@@ -13,7 +13,7 @@ use crate::flow::half::Half;
 use crate::flow::path::capacity::Capacity;
 use crate::flow::time::gaps::Gaps;
 use crate::flow::time::period::{Period, PeriodKind};
-use crate::flow::time::stretch::Interval;
+use crate::flow::time::segmenter::Interval;
 use crate::flow::time::sums::Sums;
 use crate::limit::Limitation;
 use crate::options::Options;
@@ -137,7 +137,7 @@ impl Judge<'_> {
     /// Judges the periods and the whole: the limitation that held for the largest share of the
     /// time, with the scores of all bulk transfer. Columns only if `rows` are wanted.
     pub fn whole(&mut self, rows: bool, period_rows: bool) -> Judged {
-        let periods = self.half.stretch_mut().map(|stretch| stretch.last_periods());
+        let periods = self.half.segmenter_mut().map(|segmenter| segmenter.last_periods());
         let periods = periods.unwrap_or_default();
         let mut past = self.past.take().unwrap_or_default();
         for period in &periods {

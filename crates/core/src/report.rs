@@ -6,7 +6,7 @@ use crate::flow::loss::ledger::Rule;
 use crate::flow::path::capacity::Capacity;
 use crate::flow::stall::Stalls;
 use crate::flow::time::period::Period;
-use crate::flow::time::stretch::Interval;
+use crate::flow::time::segmenter::Interval;
 use crate::flow::{Flow, SegmentOutcome, handshake};
 use crate::reason::{CapacityMethod, CapacityUnknown, StallCause};
 use crate::record::{

@@ -1,9 +1,9 @@
 //! The facts of a stretch as ratios: what every test of the diagnosis looks at.
 
 use super::threshold;
-use crate::flow::time::clock::Holder;
+use crate::flow::time::clock::WaitReason;
+use crate::flow::time::interval_stats::IntervalStats;
 use crate::flow::time::service::LENGTHS;
-use crate::flow::time::signs::Signs;
 use crate::flow::time::sums::Sums;
 use crate::units::Nanos;
 
@@ -54,7 +54,7 @@ pub struct Context {
 pub struct Facts {
     /// Time accounted for in s.
     pub span_s: f64,
-    /// Shares of that time by holder.
+    /// Shares of that time by reason.
     pub idle: f64,
     /// The send queue had run dry.
     pub dry: f64,
@@ -187,71 +187,71 @@ pub struct Facts {
 impl Facts {
     /// The facts of `sums`.
     pub fn of(sums: &Sums, context: &Context) -> Facts {
-        let none = Signs::default();
-        let signs = sums.signs.as_deref().unwrap_or(&none);
+        let none = IntervalStats::default();
+        let stats = sums.stats.as_deref().unwrap_or(&none);
         let mut facts = Facts {
             packets: sums.data_packets,
             unique_bytes: sums.unique_bytes,
             losses: sums.loss_events,
-            marks: signs.ce_marks + signs.ecn_echoes,
-            rounds: signs.rounds,
-            closures: signs.closures,
-            timeouts: signs.timeouts,
-            advances: signs.advances,
+            marks: stats.ce_marks + stats.ecn_echoes,
+            rounds: stats.rounds,
+            closures: stats.closures,
+            timeouts: stats.timeouts,
+            advances: stats.advances,
             ..Facts::default()
         };
-        facts.take_times(signs);
-        facts.take_queue(signs, context);
-        facts.take_losses(sums, signs);
-        facts.take_flight(sums, signs, context);
-        facts.take_writes(sums, signs, context);
+        facts.take_times(stats);
+        facts.take_queue(stats, context);
+        facts.take_losses(sums, stats);
+        facts.take_flight(sums, stats, context);
+        facts.take_writes(sums, stats, context);
         facts.take_load(sums, context);
-        facts.take_service(signs);
+        facts.take_service(stats);
         facts
     }
 
-    fn take_times(&mut self, signs: &Signs) {
-        let times = &signs.times;
+    fn take_times(&mut self, stats: &IntervalStats) {
+        let times = &stats.times;
         let total = times.total() as f64;
-        let share = |holder| if total > 0.0 { times.of(holder) as f64 / total } else { 0.0 };
+        let share = |reason| if total > 0.0 { times.of(reason) as f64 / total } else { 0.0 };
         self.span_s = total / 1e9;
-        self.idle = share(Holder::Idle);
-        self.dry = share(Holder::Dry);
-        self.unused = share(Holder::Unused);
-        self.receiver = share(Holder::Receiver);
-        self.network = share(Holder::Network);
-        self.recovery = share(Holder::Recovery);
+        self.idle = share(WaitReason::Idle);
+        self.dry = share(WaitReason::Dry);
+        self.unused = share(WaitReason::Unused);
+        self.receiver = share(WaitReason::Receiver);
+        self.network = share(WaitReason::Network);
+        self.recovery = share(WaitReason::Recovery);
         let of_total = |ns: u64| if total > 0.0 { (ns as f64 / total).min(1.0) } else { 0.0 };
-        (self.woken, self.unwoken) = (of_total(signs.woken_ns), of_total(signs.unwoken_ns));
-        self.gathered = of_total(signs.gathered_ns);
+        (self.woken, self.unwoken) = (of_total(stats.woken_ns), of_total(stats.unwoken_ns));
+        self.gathered = of_total(stats.gathered_ns);
     }
 
-    fn take_queue(&mut self, signs: &Signs, context: &Context) {
-        self.raised = ratio(signs.rtt_raised, signs.rtt_samples);
-        let mean = ratio_f64(signs.rtt_sum as f64, signs.rtt_samples);
+    fn take_queue(&mut self, stats: &IntervalStats, context: &Context) {
+        self.raised = ratio(stats.rtt_raised, stats.rtt_samples);
+        let mean = ratio_f64(stats.rtt_sum as f64, stats.rtt_samples);
         self.inflation = mean.zip(context.rtt_min).map(|(mean, least)| mean / least.0 as f64);
-        self.queued = ratio(signs.rounds_queued, signs.rounds).unwrap_or(0.0);
-        self.queued_rates = signs.queued_rates.count;
-        self.queued_rate_bps = signs.queued_rates.mean();
-        self.queued_rate_variation = signs.queued_rates.variation();
+        self.queued = ratio(stats.rounds_queued, stats.rounds).unwrap_or(0.0);
+        self.queued_rates = stats.queued_rates.count;
+        self.queued_rate_bps = stats.queued_rates.mean();
+        self.queued_rate_variation = stats.queued_rates.variation();
         let rate = self.queued_rate_bps.zip(context.capacity_bps);
         self.utilisation = rate.map(|(rate, capacity)| rate * context.on_wire() / capacity);
-        self.round_rate_bps = signs.rates.mean();
-        self.rate_variation = signs.rates.variation();
-        self.rtt_samples = signs.rtt_samples;
-        let mean_s = mean.map(|ns| ns / 1e9).filter(|&s| s > 0.0 && signs.rtt_samples > 1);
+        self.round_rate_bps = stats.rates.mean();
+        self.rate_variation = stats.rates.variation();
+        self.rtt_samples = stats.rtt_samples;
+        let mean_s = mean.map(|ns| ns / 1e9).filter(|&s| s > 0.0 && stats.rtt_samples > 1);
         self.rtt_variation = mean_s.map(|mean_s| {
-            let squares = signs.rtt_squares / f64::from(signs.rtt_samples);
+            let squares = stats.rtt_squares / f64::from(stats.rtt_samples);
             (squares - mean_s * mean_s).max(0.0).sqrt() / mean_s
         });
-        self.rtt_low_s = signs.rtt_span.map(|(low, _)| low.as_secs_f64());
-        self.rtt_high_s = signs.rtt_span.map(|(_, high)| high.as_secs_f64());
-        self.flight_rtt = signs.flight_rtt.correlation();
-        self.flight_rate = signs.flight_rate.correlation();
+        self.rtt_low_s = stats.rtt_span.map(|(low, _)| low.as_secs_f64());
+        self.rtt_high_s = stats.rtt_span.map(|(_, high)| high.as_secs_f64());
+        self.flight_rtt = stats.flight_rtt.correlation();
+        self.flight_rate = stats.flight_rate.correlation();
     }
 
-    fn take_service(&mut self, signs: &Signs) {
-        let Some(served) = signs.served.as_deref() else { return };
+    fn take_service(&mut self, stats: &IntervalStats) {
+        let Some(served) = stats.served.as_deref() else { return };
         for (length, spans) in served.spans.iter().enumerate() {
             self.served_spans[length] = spans.count;
             if spans.count >= threshold::SPANS {
@@ -265,44 +265,44 @@ impl Facts {
         self.ack_gap_most_s = (served.gaps.count > 0).then(|| served.gap_most.as_secs_f64());
     }
 
-    fn take_losses(&mut self, sums: &Sums, signs: &Signs) {
+    fn take_losses(&mut self, sums: &Sums, stats: &IntervalStats) {
         let lost = sums.retransmitted_bytes.saturating_sub(sums.spurious_bytes);
         let part = |a: u64, b: u64, or| if b > 0 { a as f64 / b as f64 } else { or };
         self.loss_ratio = part(lost, sums.payload_bytes, 0.0);
         self.genuine = part(lost, sums.retransmitted_bytes, 1.0);
-        self.losses_timed = signs.losses_timed;
-        self.losses_queued = ratio(signs.losses_queued, signs.losses_timed);
+        self.losses_timed = stats.losses_timed;
+        self.losses_queued = ratio(stats.losses_queued, stats.losses_timed);
     }
 
-    fn take_flight(&mut self, sums: &Sums, signs: &Signs, context: &Context) {
-        let most = signs.flight_most as f64;
-        self.flight_variation = signs.flights.variation();
-        self.growing = ratio(signs.rounds_growing, signs.rounds).unwrap_or(0.0);
-        self.shrinking = ratio(signs.rounds_shrinking, signs.rounds).unwrap_or(0.0);
-        self.leaping = ratio(signs.rounds_leaping, signs.rounds).unwrap_or(0.0);
+    fn take_flight(&mut self, sums: &Sums, stats: &IntervalStats, context: &Context) {
+        let most = stats.flight_most as f64;
+        self.flight_variation = stats.flights.variation();
+        self.growing = ratio(stats.rounds_growing, stats.rounds).unwrap_or(0.0);
+        self.shrinking = ratio(stats.rounds_shrinking, stats.rounds).unwrap_or(0.0);
+        self.leaping = ratio(stats.rounds_leaping, stats.rounds).unwrap_or(0.0);
         let mss = f64::from(context.mss_bytes.max(1));
         self.flight_segments = most / mss;
-        self.flight_mean_segments = signs.flights.mean().unwrap_or(0.0) / mss;
-        self.fullness = signs.flights.mean().zip(sums.rwnd_mean()).map(|(f, w)| f / w);
+        self.flight_mean_segments = stats.flights.mean().unwrap_or(0.0) / mss;
+        self.fullness = stats.flights.mean().zip(sums.rwnd_mean()).map(|(f, w)| f / w);
         if sums.rwnd_known > 0 {
             self.at_edge = sums.rwnd_limited as f64 / sums.rwnd_known as f64;
         }
-        let inferred = context.inferred_rwnd.filter(|&rwnd| rwnd > 0 && signs.rounds > 0);
+        let inferred = context.inferred_rwnd.filter(|&rwnd| rwnd > 0 && stats.rounds > 0);
         self.inferred_fullness = inferred.map(|rwnd| most / rwnd as f64);
         let most = context.rwnd_max.filter(|&most| most > 0);
         self.openness = sums.rwnd_mean().zip(most).map(|(mean, most)| mean / most as f64);
         self.window_sway = sums.rwnd_min.zip(sums.rwnd_mean()).map(|(w, mean)| w as f64 / mean);
     }
 
-    fn take_writes(&mut self, sums: &Sums, signs: &Signs, context: &Context) {
-        self.pushes = ratio(signs.pushes, signs.segments).unwrap_or(0.0);
-        self.smalls = ratio(signs.smalls, signs.segments).unwrap_or(0.0);
-        self.smalls_a_round = ratio(signs.smalls, signs.rounds).unwrap_or(f64::from(signs.smalls));
-        self.pauses = f64::from(signs.pauses.count);
-        self.pause_s = signs.pauses.weighted_mean().map(|ns| ns / 1e9);
-        self.silence_s = self.idle * self.span_s / f64::from(signs.pauses.count + 1);
-        self.answers = ratio(signs.answers, signs.pauses.count).unwrap_or(0.0);
-        let most = context.mss_option.filter(|_| signs.segments > 0);
+    fn take_writes(&mut self, sums: &Sums, stats: &IntervalStats, context: &Context) {
+        self.pushes = ratio(stats.pushes, stats.segments).unwrap_or(0.0);
+        self.smalls = ratio(stats.smalls, stats.segments).unwrap_or(0.0);
+        self.smalls_a_round = ratio(stats.smalls, stats.rounds).unwrap_or(f64::from(stats.smalls));
+        self.pauses = f64::from(stats.pauses.count);
+        self.pause_s = stats.pauses.weighted_mean().map(|ns| ns / 1e9);
+        self.silence_s = self.idle * self.span_s / f64::from(stats.pauses.count + 1);
+        self.answers = ratio(stats.answers, stats.pauses.count).unwrap_or(0.0);
+        let most = context.mss_option.filter(|_| stats.segments > 0);
         let mean = sums.unique_bytes as f64 / sums.data_packets.max(1) as f64;
         self.filling = most.map(|most| mean / f64::from(most));
     }

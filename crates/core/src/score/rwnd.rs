@@ -2,7 +2,7 @@
 //! 2008).
 
 use super::Evidence;
-use crate::flow::time::clock::Holder;
+use crate::flow::time::clock::WaitReason;
 
 /// Share of new data segments sent with less than 3 MSS of the receiver window left.
 pub fn score(evidence: &Evidence) -> Option<f64> {
@@ -15,7 +15,7 @@ pub fn score(evidence: &Evidence) -> Option<f64> {
 pub fn by_time(evidence: &Evidence) -> Option<f64> {
     let sums = evidence.sums;
     let span = sums.span().0 as f64;
-    let blocked = sums.signs.as_ref().map_or(0, |signs| signs.times.of(Holder::Receiver));
+    let blocked = sums.stats.as_ref().map_or(0, |stats| stats.times.of(WaitReason::Receiver));
     let known = sums.rwnd_known > 0 || blocked > 0;
     (known && span > 0.0).then(|| (blocked as f64 / span).min(1.0))
 }

@@ -363,10 +363,10 @@ fn data_before_a_fin_that_was_acknowledged_unseen_is_found_when_it_comes() {
 
 /// Waits of the first half that an acknowledgement ended, and others, in ms.
 fn waits(flow: &Flow) -> (f64, f64) {
-    let stretch = flow.halves[0].stretch().expect("data");
-    let signs = stretch.intervals.iter().filter_map(|interval| interval.sums.signs.as_ref());
+    let segmenter = flow.halves[0].segmenter().expect("data");
+    let stats = segmenter.intervals.iter().filter_map(|interval| interval.sums.stats.as_ref());
     let ms = |ns: u64| ns as f64 / 1e6;
-    signs
+    stats
         .map(|s| (ms(s.woken_ns), ms(s.unwoken_ns)))
         .fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1))
 }

@@ -7,20 +7,20 @@ use crate::flow::loss::losses::Shape;
 use crate::flow::loss::policer::Policer;
 use crate::flow::path::capacity::Capacity;
 use crate::flow::time::clock::WaitSpan;
-use crate::flow::time::stretch::Stretch;
+use crate::flow::time::segmenter::Segmenter;
 use crate::units::Seq;
 
 impl Half {
     /// Intervals and periods; `None` without payload.
     #[inline]
-    pub fn stretch(&self) -> Option<&Stretch> {
-        self.timeline.stretch.as_deref()
+    pub fn segmenter(&self) -> Option<&Segmenter> {
+        self.timeline.segmenter.as_deref()
     }
 
     /// The same, to take what has ended.
     #[inline]
-    pub fn stretch_mut(&mut self) -> Option<&mut Stretch> {
-        self.timeline.stretch.as_deref_mut()
+    pub fn segmenter_mut(&mut self) -> Option<&mut Segmenter> {
+        self.timeline.segmenter.as_deref_mut()
     }
 
     /// What is in flight.

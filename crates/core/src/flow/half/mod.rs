@@ -11,7 +11,7 @@ use crate::flow::path::mss::Mss;
 use crate::flow::path::probe::CapacityProbe;
 use crate::flow::path::queue::QueueSense;
 use crate::flow::path::window::ReceiverWindow;
-use crate::flow::time::stretch::Now;
+use crate::flow::time::segmenter::Now;
 use crate::flow::time::timeline::Timeline;
 use crate::flow::time::view::{SenderState, SenderView, Sending};
 use crate::flow::time::writer::Writer;

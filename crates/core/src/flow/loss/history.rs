@@ -5,7 +5,7 @@ use super::ledger::Codes;
 use super::losses::{Pattern, Shape};
 use super::policer::{Policer, Trace};
 use crate::flow::observer::{Data, Observer, RoundTrip};
-use crate::flow::time::signs::is_queued;
+use crate::flow::time::interval_stats::is_queued;
 use crate::units::Nanos;
 
 /// The losses of a direction.

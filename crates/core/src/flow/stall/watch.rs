@@ -9,7 +9,7 @@ use crate::flow::half::Half;
 use crate::flow::handshake::side;
 use crate::flow::loss::ledger::{Filed, Flight, Kind, Rule};
 use crate::flow::path::delay::Rtt;
-use crate::flow::time::clock::{Holder, Times, WaitSpan};
+use crate::flow::time::clock::{Times, WaitReason, WaitSpan};
 use crate::flow::{Flow, SegmentOutcome};
 use crate::reason::StallCause;
 use crate::units::Nanos;
@@ -184,10 +184,12 @@ fn cause(
         // Without acknowledgements nothing tells one wait from another.
         Ended::Data(_) if start.flight_size.is_none() => None,
         Ended::Data(_) => match longest(pieces, start.ts, end) {
-            Some(Holder::Idle | Holder::Dry | Holder::Unused) => Some(StallCause::NothingToSend),
-            Some(Holder::Receiver) => Some(of_window(start.window_closed)),
-            Some(Holder::Network) => Some(StallCause::Unanswered),
-            Some(Holder::Recovery) => Some(StallCause::LossRecovery),
+            Some(WaitReason::Idle | WaitReason::Dry | WaitReason::Unused) => {
+                Some(StallCause::NothingToSend)
+            }
+            Some(WaitReason::Receiver) => Some(of_window(start.window_closed)),
+            Some(WaitReason::Network) => Some(StallCause::Unanswered),
+            Some(WaitReason::Recovery) => Some(StallCause::LossRecovery),
             None => idle,
         },
         Ended::Fin | Ended::Rst => idle,
@@ -210,13 +212,13 @@ fn is_lost_again(filed: &Filed) -> bool {
 }
 
 /// Who held the sender back for most of a span.
-fn longest(pieces: &[WaitSpan], start: Nanos, end: Nanos) -> Option<Holder> {
+fn longest(pieces: &[WaitSpan], start: Nanos, end: Nanos) -> Option<WaitReason> {
     let mut times = Times::default();
     for piece in pieces {
-        times.add(piece.holder, piece.end.min(end).since(piece.start.max(start)));
+        times.add(piece.reason, piece.end.min(end).since(piece.start.max(start)));
     }
-    let holders = pieces.iter().map(|piece| piece.holder);
-    holders.max_by_key(|&holder| times.of(holder)).filter(|&holder| times.of(holder) > 0)
+    let reasons = pieces.iter().map(|piece| piece.reason);
+    reasons.max_by_key(|&reason| times.of(reason)).filter(|&reason| times.of(reason) > 0)
 }
 
 /// Silence shorter than this is an interrupt and a wake-up, whatever the round-trip time.

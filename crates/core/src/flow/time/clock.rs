@@ -1,14 +1,14 @@
-//! Whose time it is that passes while a half sends nothing: the passive form of the kernel's
+//! What a half waits for while it sends nothing: the passive form of the kernel's
 //! clocks (`tcp_chrono`) and of web100's `SndLimTime` (algorithms 9).
 //!
 //! The time between two sends is cut where an acknowledgement reaches the sender and changes what
-//! it may do. Each piece belongs to whoever held the next send back.
+//! it may do. Each piece belongs to what held the next send back.
 
 use crate::units::Nanos;
 
-/// Who holds the sender back.
+/// Why the sender waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holder {
+pub enum WaitReason {
     /// Data is in flight and the congestion window, or a buffer, allows no more.
     Network,
     /// The receiver's window has no room for a full segment.
@@ -23,20 +23,20 @@ pub enum Holder {
     Recovery,
 }
 
-/// Time by holder, in ns. Two can be added.
+/// Time by reason, in ns. Two can be added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Times([u64; HOLDERS]);
+pub struct Times([u64; WAIT_REASONS]);
 
 impl Times {
-    /// Adds `time` to what `holder` has.
+    /// Adds `time` to that of `reason`.
     #[inline]
-    pub fn add(&mut self, holder: Holder, time: Nanos) {
-        self.0[holder as usize] += time.0.max(0) as u64;
+    pub fn add(&mut self, reason: WaitReason, time: Nanos) {
+        self.0[reason as usize] += time.0.max(0) as u64;
     }
 
-    /// What `holder` has, in ns.
-    pub fn of(&self, holder: Holder) -> u64 {
-        self.0[holder as usize]
+    /// That of `reason`, in ns.
+    pub fn of(&self, reason: WaitReason) -> u64 {
+        self.0[reason as usize]
     }
 
     /// All of it, in ns.
@@ -59,11 +59,11 @@ pub struct Clock {
     len: u8,
 }
 
-/// A span of time that belongs to one holder; it begins where the one before it ends.
+/// A span of time with one reason; it begins where the one before it ends.
 #[derive(Clone, Copy, Debug)]
 pub struct WaitSpan {
-    /// Who held the sender back.
-    pub holder: Holder,
+    /// Why the sender waited.
+    pub reason: WaitReason,
     /// Begin.
     pub start: Nanos,
     /// End.
@@ -74,35 +74,35 @@ impl WaitSpan {
     /// Its length in ns if nothing imposed it, else 0.
     #[inline]
     pub fn pause_ns(&self) -> i64 {
-        match self.holder {
-            Holder::Idle | Holder::Dry | Holder::Unused => self.end.since(self.start).0,
-            Holder::Network | Holder::Receiver | Holder::Recovery => 0,
+        match self.reason {
+            WaitReason::Idle | WaitReason::Dry | WaitReason::Unused => self.end.since(self.start).0,
+            WaitReason::Network | WaitReason::Receiver | WaitReason::Recovery => 0,
         }
     }
 }
 
 impl Default for WaitSpan {
     fn default() -> WaitSpan {
-        WaitSpan { holder: Holder::Network, start: Nanos(0), end: Nanos(0) }
+        WaitSpan { reason: WaitReason::Network, start: Nanos(0), end: Nanos(0) }
     }
 }
 
 impl Clock {
-    /// The time since the last piece, up to `end`, was `holder`'s.
+    /// The time since the last piece, up to `end`, has this reason.
     #[inline]
-    pub fn charge(&mut self, holder: Holder, end: Nanos) {
+    pub fn charge(&mut self, reason: WaitReason, end: Nanos) {
         let Some(start) = self.mark.filter(|&start| end > start) else { return };
         self.mark = Some(end);
         // Room that is used at once is what an acknowledgement clocks out.
-        let unused = holder == Holder::Unused && end.since(start) < MIN_UNUSED;
-        let holder = if unused { Holder::Network } else { holder };
+        let unused = reason == WaitReason::Unused && end.since(start) < MIN_UNUSED;
+        let reason = if unused { WaitReason::Network } else { reason };
         let len = usize::from(self.len);
         match self.pieces[..len].last_mut() {
             // Beyond the bound the last piece takes what comes: a gap with this many turns has
             // acknowledgements of which none let anything out.
-            Some(last) if last.holder == holder || len == PIECES => last.end = end,
+            Some(last) if last.reason == reason || len == PIECES => last.end = end,
             _ => {
-                self.pieces[len] = WaitSpan { holder, start, end };
+                self.pieces[len] = WaitSpan { reason, start, end };
                 self.len += 1;
             }
         }
@@ -130,7 +130,7 @@ impl Clock {
 const MIN_UNUSED: Nanos = Nanos(150_000);
 /// Pieces of one gap that are kept apart.
 const PIECES: usize = 4;
-const HOLDERS: usize = 6;
+const WAIT_REASONS: usize = 6;
 
 #[cfg(test)]
 mod tests {
@@ -140,23 +140,23 @@ mod tests {
     fn pieces_cover_the_gap_without_overlap() {
         let ms = Nanos::from_millis;
         let mut clock = Clock::default();
-        clock.charge(Holder::Network, ms(3));
+        clock.charge(WaitReason::Network, ms(3));
         clock.sent(ms(5));
-        clock.charge(Holder::Network, ms(9));
-        clock.charge(Holder::Receiver, ms(9));
-        clock.charge(Holder::Receiver, ms(12));
+        clock.charge(WaitReason::Network, ms(9));
+        clock.charge(WaitReason::Receiver, ms(9));
+        clock.charge(WaitReason::Receiver, ms(12));
         let end = ms(12) + Nanos(1000);
-        clock.charge(Holder::Unused, end);
+        clock.charge(WaitReason::Unused, end);
         assert_eq!(clock.last().len(), 0, "nothing is sent yet");
         let seen: Vec<_> =
-            clock.sent(end).iter().map(|piece| (piece.holder, piece.start, piece.end)).collect();
+            clock.sent(end).iter().map(|piece| (piece.reason, piece.start, piece.end)).collect();
         assert_eq!(clock.last().len(), 3);
         assert_eq!(
             seen,
             [
-                (Holder::Network, ms(5), ms(9)),
-                (Holder::Receiver, ms(9), ms(12)),
-                (Holder::Network, ms(12), end),
+                (WaitReason::Network, ms(5), ms(9)),
+                (WaitReason::Receiver, ms(9), ms(12)),
+                (WaitReason::Network, ms(12), end),
             ]
         );
     }

@@ -3,14 +3,14 @@
 pub mod clock;
 pub mod freedom;
 pub mod gaps;
+pub mod interval_stats;
 pub mod moments;
 pub mod nagle;
 pub mod period;
 pub mod rounds;
+pub mod segmenter;
 pub mod service;
-pub mod signs;
 pub mod since;
-pub mod stretch;
 pub mod sums;
 pub mod timeline;
 pub mod view;

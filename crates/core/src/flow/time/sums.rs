@@ -1,7 +1,7 @@
 //! What a stretch of a half adds up to: the raw material of every score.
 
 use crate::flow::time::gaps::{Gaps, PackedGaps};
-use crate::flow::time::signs::Signs;
+use crate::flow::time::interval_stats::IntervalStats;
 use crate::units::Nanos;
 
 /// Sums over the data segments of a window or a period. Two stretches can be added.
@@ -41,8 +41,8 @@ pub struct Sums {
     pub rtt_sum_ns: u64,
     /// Loss episodes.
     pub loss_events: u64,
-    /// Signs of what held the sender back; made with the first of them.
-    pub signs: Option<Box<Signs>>,
+    /// Statistics of what held the sender back; made with the first of them.
+    pub stats: Option<Box<IntervalStats>>,
 }
 
 impl Sums {
@@ -67,17 +67,17 @@ impl Sums {
         self.rtt_samples += later.rtt_samples;
         self.rtt_sum_ns += later.rtt_sum_ns;
         self.loss_events += later.loss_events;
-        match (&mut self.signs, &later.signs) {
+        match (&mut self.stats, &later.stats) {
             (Some(mine), Some(theirs)) => mine.merge(theirs),
-            (None, theirs) => self.signs = theirs.clone(),
+            (None, theirs) => self.stats = theirs.clone(),
             (_, None) => {}
         }
     }
 
-    /// The signs, to be added to.
+    /// The statistics, to be added to.
     #[inline]
-    pub fn signs_mut(&mut self) -> &mut Signs {
-        self.signs.get_or_insert_default()
+    pub fn stats_mut(&mut self) -> &mut IntervalStats {
+        self.stats.get_or_insert_default()
     }
 
     /// Time from the first to the last data segment.
@@ -125,8 +125,8 @@ impl Window {
 
     /// Moves what `later` holds to the end of this one, and empties it.
     pub fn take(&mut self, later: &mut Window) {
-        if self.sums.signs.is_none() {
-            self.sums.signs = later.sums.signs.take();
+        if self.sums.stats.is_none() {
+            self.sums.stats = later.sums.stats.take();
         }
         self.sums.merge(&later.sums);
         later.sums = Sums::default();

@@ -4,7 +4,7 @@ use super::clock::WaitSpan;
 use super::freedom::Freedom;
 use super::period::{Isolate, Step};
 use super::rounds::Round;
-use super::stretch::{Now, Stretch};
+use super::segmenter::{Now, Segmenter};
 use super::sums::Sums;
 use super::writer::Wait;
 use crate::flow::loss::ledger::Kind;
@@ -17,9 +17,9 @@ use crate::wire::flags;
 #[derive(Debug, Default)]
 pub struct Timeline {
     /// Made with the first payload.
-    pub stretch: Option<Box<Stretch>>,
-    /// The stretch of a flow that has ended, for the next one.
-    ended: Option<Box<Stretch>>,
+    pub segmenter: Option<Box<Segmenter>>,
+    /// The segmenter of a flow that has ended, for the next one.
+    ended: Option<Box<Segmenter>>,
     isolate: Isolate,
     freedom: Freedom,
     /// When new data was sent last, unless a pause or a repair came in between.
@@ -29,7 +29,7 @@ pub struct Timeline {
 impl Timeline {
     /// Begins anew for the next flow, in the same memory.
     pub(crate) fn renew(&mut self) {
-        let ended = self.stretch.take().or(self.ended.take());
+        let ended = self.segmenter.take().or(self.ended.take());
         *self = Timeline { ended, ..Timeline::default() };
     }
 
@@ -37,7 +37,7 @@ impl Timeline {
     #[inline(always)]
     pub fn step(&mut self, data: &Data<'_>) -> Step {
         let ts = data.entry.ts;
-        if self.stretch.is_none() {
+        if self.segmenter.is_none() {
             self.begin(ts, data.around);
         }
         match data.filed.kind {
@@ -52,17 +52,17 @@ impl Timeline {
     /// Takes the time since the last send, before `now`. Whether a period began or ended with it.
     #[inline(always)]
     pub fn pass(&mut self, step: Step, now: &Now, pieces: &[WaitSpan], wait: &Wait) -> bool {
-        let Some(stretch) = &mut self.stretch else { return false };
-        stretch.pass(step, now, pieces);
+        let Some(segmenter) = &mut self.segmenter else { return false };
+        segmenter.pass(step, now, pieces);
         if let Some((woken, ns)) = wait.behind_empty_queue {
-            let signs = stretch.late().sums.signs_mut();
-            *(if woken { &mut signs.woken_ns } else { &mut signs.unwoken_ns }) += ns;
+            let stats = segmenter.late().sums.stats_mut();
+            *(if woken { &mut stats.woken_ns } else { &mut stats.unwoken_ns }) += ns;
         }
         if let Some(ns) = wait.behind_full_segment {
-            stretch.late().sums.signs_mut().gathered_ns += ns;
+            segmenter.late().sums.stats_mut().gathered_ns += ns;
         }
         if wait.pause_ns > 0 {
-            stretch.late().sums.signs_mut().pause(wait.pause_ns as u64, wait.answers);
+            segmenter.late().sums.stats_mut().pause(wait.pause_ns as u64, wait.answers);
         }
         let switches = !matches!(step, Step::Stay | Step::Transfer { .. });
         if switches {
@@ -82,30 +82,30 @@ impl Timeline {
 
     /// Ends everything at the last data segment, `end`.
     pub fn finish(&mut self, end: Nanos, interval: Nanos) {
-        if let Some(stretch) = &mut self.stretch {
-            stretch.finish(end, interval);
+        if let Some(segmenter) = &mut self.segmenter {
+            segmenter.finish(end, interval);
         }
     }
 
     #[cold]
     fn begin(&mut self, ts: Nanos, around: Around<'_>) {
-        let mut stretch = self.ended.take().unwrap_or_default();
-        stretch.renew(ts, around.flow_start, around.interval);
-        self.stretch = Some(stretch);
+        let mut segmenter = self.ended.take().unwrap_or_default();
+        segmenter.renew(ts, around.flow_start, around.interval);
+        self.segmenter = Some(segmenter);
     }
 
     /// The sums for what comes later than the segments that it is about.
     #[inline(always)]
     fn late(&mut self) -> Option<&mut Sums> {
-        self.stretch.as_mut().map(|stretch| &mut stretch.late().sums)
+        self.segmenter.as_mut().map(|segmenter| &mut segmenter.late().sums)
     }
 
     /// Adds the segment to the sums of its period.
     #[inline(always)]
     fn sum(&mut self, data: &Data<'_>) {
-        let Some(stretch) = &mut self.stretch else { return };
+        let Some(segmenter) = &mut self.segmenter else { return };
         let (entry, filed) = (data.entry, data.filed);
-        let window = stretch.window(data.full > 0);
+        let window = segmenter.window(data.full > 0);
         let sums = &mut window.sums;
         let headers_bytes = u64::from(data.packets()) * u64::from(entry.headers_len());
         let ip_bytes = data.unique_bytes + headers_bytes;
@@ -160,18 +160,18 @@ impl Observer for Timeline {
     fn on_data(&mut self, data: &Data<'_>) {
         self.sum(data);
         self.freedom.note(data.entry.ts, data.room, &data.flight);
-        let Some(stretch) = &mut self.stretch else { return };
+        let Some(segmenter) = &mut self.segmenter else { return };
         if data.known.is_some_and(|known| known.una >= data.start) {
-            stretch.begin_service(data.entry.ts);
+            segmenter.begin_service(data.entry.ts);
         }
-        let sums = &mut stretch.late().sums;
-        let signs = sums.signs_mut();
-        signs.ce_marks += u32::from(data.entry.ecn() == CONGESTION_EXPERIENCED);
-        signs.timeouts += u32::from(data.filed.rto_event);
+        let sums = &mut segmenter.late().sums;
+        let stats = sums.stats_mut();
+        stats.ce_marks += u32::from(data.entry.ecn() == CONGESTION_EXPERIENCED);
+        stats.timeouts += u32::from(data.filed.rto_event);
         if data.is_new() {
-            signs.segments += 1;
-            signs.smalls += u32::from(data.small);
-            signs.pushes += u32::from(data.entry.has(flags::PSH));
+            stats.segments += 1;
+            stats.smalls += u32::from(data.small);
+            stats.pushes += u32::from(data.entry.has(flags::PSH));
         }
     }
 
@@ -180,38 +180,38 @@ impl Observer for Timeline {
         if ack.is_newest {
             self.freedom.note(ack.arrival, ack.room, &ack.flight);
         }
-        let Some(stretch) = &mut self.stretch else { return };
+        let Some(segmenter) = &mut self.segmenter else { return };
         if ack.acked.bytes > 0 {
-            stretch.acknowledged(ack.entry.ts, ack.acked.bytes, ack.flight.repairing);
+            segmenter.acknowledged(ack.entry.ts, ack.acked.bytes, ack.flight.repairing);
         }
-        let sums = &mut stretch.late().sums;
+        let sums = &mut segmenter.late().sums;
         sums.spurious_bytes += ack.acked.spurious_bytes;
         let echo = ack.entry.has(flags::ECE) && !ack.entry.has(flags::SYN);
         if ack.window.closes || echo {
-            let signs = sums.signs_mut();
-            signs.closures += u32::from(ack.window.closes);
-            signs.ecn_echoes += u32::from(echo);
+            let stats = sums.stats_mut();
+            stats.closures += u32::from(ack.window.closes);
+            stats.ecn_echoes += u32::from(echo);
         }
     }
 
     #[inline(always)]
     fn on_round_trip(&mut self, sample: &RoundTrip) {
         if let Some(sums) = self.late() {
-            sums.signs_mut().round_trip(sample.rtt, sample.floor);
+            sums.stats_mut().round_trip(sample.rtt, sample.floor);
         }
     }
 
     #[inline(always)]
     fn on_round(&mut self, round: &Round, data: &Data<'_>) {
         if let Some(sums) = self.late() {
-            sums.signs_mut().round(round, data.rtt.min, data.mss.value());
+            sums.stats_mut().round(round, data.rtt.min, data.mss.value());
         }
     }
 
     #[inline(always)]
     fn on_loss(&mut self, data: &Data<'_>) {
         if let (Some(sums), Some(floor)) = (self.late(), data.rtt.min) {
-            sums.signs_mut().loss(data.rtt_before.rtt, floor);
+            sums.stats_mut().loss(data.rtt_before.rtt, floor);
         }
     }
 }

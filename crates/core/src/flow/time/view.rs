@@ -7,7 +7,7 @@
 //! segment's tsecr. So does a segment that the window of an older one did not allow.
 
 use crate::flow::entry::Entry;
-use crate::flow::time::clock::{Clock, Holder, WaitSpan};
+use crate::flow::time::clock::{Clock, WaitReason, WaitSpan};
 use crate::units::Nanos;
 use std::collections::VecDeque;
 
@@ -187,7 +187,7 @@ impl SenderView {
     #[inline(always)]
     pub fn send(&mut self, sending: Sending, sent: Sent) -> (&mut [WaitSpan], Option<Freed>) {
         let ts = sending.ts;
-        self.clock.charge(self.holder(), ts);
+        self.clock.charge(self.reason(), ts);
         let (soon_after, ran_dry) = (ts.since(self.released_at), self.dry);
         let part = self.released > 1 && self.has_freed_a_part();
         let level = part && ran_dry && self.is_level();
@@ -230,22 +230,22 @@ impl SenderView {
     }
 
     #[inline(always)]
-    fn holder(&self) -> Holder {
+    fn reason(&self) -> WaitReason {
         if self.una == UNKNOWN {
             // Without acknowledgements nothing tells one wait from another.
-            Holder::Network
+            WaitReason::Network
         } else if self.recovery_point.is_some() {
-            Holder::Recovery
+            WaitReason::Recovery
         } else if self.is_full() {
-            Holder::Receiver
+            WaitReason::Receiver
         } else if self.una >= self.next {
-            Holder::Idle
+            WaitReason::Idle
         } else if self.dry {
-            Holder::Dry
+            WaitReason::Dry
         } else if self.released > 0 {
-            Holder::Unused
+            WaitReason::Unused
         } else {
-            Holder::Network
+            WaitReason::Network
         }
     }
 
@@ -260,7 +260,7 @@ impl SenderView {
 
     fn release_front(&mut self, now: Nanos) {
         let Some(ack) = self.pending.pop_front() else { return };
-        self.clock.charge(self.holder(), ack.due.min(now));
+        self.clock.charge(self.reason(), ack.due.min(now));
         let moves = self.una == UNKNOWN || ack.una > self.una;
         if moves {
             self.released = self.released.saturating_add(1);
@@ -308,11 +308,11 @@ fn blame_pause(gap: &mut [WaitSpan], woken: bool) {
     let pause: i64 = gap.iter().map(WaitSpan::pause_ns).sum();
     let whole: i64 = gap.iter().map(|piece| piece.end.since(piece.start).0).sum();
     if woken {
-        let freed = gap.iter_mut().filter(|piece| piece.holder == Holder::Unused);
-        freed.for_each(|piece| piece.holder = Holder::Network);
+        let freed = gap.iter_mut().filter(|piece| piece.reason == WaitReason::Unused);
+        freed.for_each(|piece| piece.reason = WaitReason::Network);
     } else if pause * 4 > whole {
-        let waits = gap.iter_mut().filter(|piece| piece.holder == Holder::Network);
-        waits.for_each(|piece| piece.holder = Holder::Unused);
+        let waits = gap.iter_mut().filter(|piece| piece.reason == WaitReason::Network);
+        waits.for_each(|piece| piece.reason = WaitReason::Unused);
     }
 }
 
@@ -400,27 +400,30 @@ mod tests {
         let times = |view: &mut SenderView, ms, next| {
             let times = send(view, &entry(ms, 0, 0), next, 1_000, false).0.iter();
             let times =
-                times.map(|piece| (piece.holder, piece.end.since(piece.start).0 / 1_000_000));
+                times.map(|piece| (piece.reason, piece.end.since(piece.start).0 / 1_000_000));
             times.collect::<Vec<_>>()
         };
         assert_eq!(times(&mut view, 20, 1_000), []);
-        assert_eq!(times(&mut view, 21, 2_500), [(Holder::Network, 1)]);
+        assert_eq!(times(&mut view, 21, 2_500), [(WaitReason::Network, 1)]);
         view.acknowledgement(&entry(40, 0, 0), 2_500, Some(3_000), tau);
-        assert_eq!(times(&mut view, 70, 3_500), [(Holder::Receiver, 29), (Holder::Idle, 20)]);
+        assert_eq!(
+            times(&mut view, 70, 3_500),
+            [(WaitReason::Receiver, 29), (WaitReason::Idle, 20)]
+        );
     }
 
     #[test]
     fn one_byte_fills_no_window_that_a_full_segment_would() {
         // Loopback: the largest segment is as large as the window.
-        let holder = |next: u64| {
+        let reason = |next: u64| {
             let mut view = SenderView::default();
             view.acknowledgement(&entry(0, 0, 0), 0, Some(65_483), Nanos(0));
             send(&mut view, &entry(1, 0, 0), next, 65_483, false);
             let times = send(&mut view, &entry(9, 0, 0), next, 65_483, false).0.iter();
-            times.map(|piece| piece.holder).collect::<Vec<_>>()
+            times.map(|piece| piece.reason).collect::<Vec<_>>()
         };
-        assert_eq!(holder(1), [Holder::Network]);
-        assert_eq!(holder(65_000), [Holder::Receiver]);
+        assert_eq!(reason(1), [WaitReason::Network]);
+        assert_eq!(reason(65_000), [WaitReason::Receiver]);
     }
 
     #[test]

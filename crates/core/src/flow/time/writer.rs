@@ -1,6 +1,6 @@
 //! What made the program that writes wait: Nagle's algorithm, room in the send buffer, or itself.
 
-use super::clock::{Holder, WaitSpan};
+use super::clock::{WaitReason, WaitSpan};
 use super::nagle::Nagle;
 use super::view::Freed;
 use crate::flow::observer::{Ack, Data, Observer};
@@ -30,13 +30,13 @@ pub struct Wait {
 impl Writer {
     /// What held `data` back, as far as its own coming shows it.
     #[inline(always)]
-    pub fn hold(&mut self, data: &Data<'_>) -> Option<Holder> {
+    pub fn hold(&mut self, data: &Data<'_>) -> Option<WaitReason> {
         let small = data.small && data.full == 0;
         let held =
             data.is_new() && self.nagle.on_data(small, data.start, data.flight.next, data.known);
         match held {
-            _ if data.filed.rto_event => Some(Holder::Recovery),
-            true => Some(Holder::Dry),
+            _ if data.filed.rto_event => Some(WaitReason::Recovery),
+            true => Some(WaitReason::Dry),
             false => None,
         }
     }
@@ -53,22 +53,22 @@ impl Writer {
     pub fn attribute(
         &mut self,
         pieces: &mut [WaitSpan],
-        hold: Option<Holder>,
+        hold: Option<WaitReason>,
         freed: Option<Freed>,
         srtt: Option<Nanos>,
     ) -> Wait {
         match hold {
-            Some(Holder::Dry) => {
-                let held = pieces.iter_mut().filter(|piece| piece.holder == Holder::Network);
-                held.for_each(|piece| piece.holder = Holder::Dry);
+            Some(WaitReason::Dry) => {
+                let held = pieces.iter_mut().filter(|piece| piece.reason == WaitReason::Network);
+                held.for_each(|piece| piece.reason = WaitReason::Dry);
             }
-            Some(holder) => pieces.iter_mut().for_each(|piece| piece.holder = holder),
+            Some(reason) => pieces.iter_mut().for_each(|piece| piece.reason = reason),
             None => {}
         }
         // An acknowledgement lets out what Nagle's algorithm held back as well. Behind that there
         // was nothing to write, or it would have been filled up. A writer that waits for room in
         // its buffer adds to a last segment without asking for any (`tcp_sendmsg_locked`).
-        let nagled = self.nagle.take_turn(hold == Some(Holder::Dry));
+        let nagled = self.nagle.take_turn(hold == Some(WaitReason::Dry));
         let freed = freed.filter(|_| hold.is_none());
         let woken = freed.map(|freed| freed.woken && !nagled);
         let long = woken.zip(srtt).and_then(|(woken, srtt)| long_wait(pieces, woken, srtt));
@@ -100,8 +100,8 @@ fn long_wait(gap: &mut [WaitSpan], woken: bool, srtt: Nanos) -> Option<(bool, u6
         return None;
     }
     if woken {
-        let dry = gap.iter_mut().filter(|piece| piece.holder == Holder::Dry);
-        dry.for_each(|piece| piece.holder = Holder::Network);
+        let dry = gap.iter_mut().filter(|piece| piece.reason == WaitReason::Dry);
+        dry.for_each(|piece| piece.reason = WaitReason::Network);
     }
     Some((woken, gap_ns as u64))
 }

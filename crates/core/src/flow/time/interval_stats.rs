@@ -1,4 +1,4 @@
-//! Signs of what limits a half, summed over a stretch: queueing, marks, the shape of the flight,
+//! Statistics of an interval that show what limits a half: queueing, marks, the shape of the flight,
 //! how losses came about. Facts only; [`crate::diagnosis`] judges them.
 
 use crate::flow::time::clock::Times;
@@ -7,9 +7,9 @@ use crate::flow::time::rounds::Round;
 use crate::flow::time::service::Served;
 use crate::units::Nanos;
 
-/// Sums of signs. Two stretches can be added.
+/// Sums over an interval. Two can be added.
 #[derive(Clone, Debug, Default)]
-pub struct Signs {
+pub struct IntervalStats {
     /// Whose time passed.
     pub times: Times,
     /// Round-trip samples that hold the queue of the path.
@@ -113,9 +113,9 @@ impl Paired {
     }
 }
 
-impl Signs {
-    /// Adds a later stretch.
-    pub fn merge(&mut self, later: &Signs) {
+impl IntervalStats {
+    /// Adds a later interval.
+    pub fn merge(&mut self, later: &IntervalStats) {
         self.times.merge(&later.times);
         self.rtt_samples += later.rtt_samples;
         self.rtt_sum += later.rtt_sum;

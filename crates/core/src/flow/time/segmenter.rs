@@ -1,9 +1,9 @@
 //! Cutting a half into intervals and periods while it sends.
 
-use crate::flow::time::clock::{Holder, WaitSpan};
+use crate::flow::time::clock::{WaitReason, WaitSpan};
+use crate::flow::time::interval_stats::IntervalStats;
 use crate::flow::time::period::{self, MERGE_DROP, Period, PeriodKind, Step};
 use crate::flow::time::service::Service;
-use crate::flow::time::signs::Signs;
 use crate::flow::time::sums::{Sums, Window};
 use crate::units::Nanos;
 
@@ -14,7 +14,7 @@ use crate::units::Nanos;
 /// in an application-limited period wait in `run`: three in a row begin a transfer, and then they
 /// belong to it.
 #[derive(Debug, Default)]
-pub struct Stretch {
+pub struct Segmenter {
     window: Window,
     run: Window,
     period: Window,
@@ -57,29 +57,29 @@ pub struct Now {
     pub interval: Nanos,
 }
 
-impl Stretch {
+impl Segmenter {
     /// Begins at the first data segment; the intervals are those of the flow, from `flow_start` on.
-    pub fn new(ts: Nanos, flow_start: Nanos, interval: Nanos) -> Stretch {
+    pub fn new(ts: Nanos, flow_start: Nanos, interval: Nanos) -> Segmenter {
         let whole = ts.since(flow_start).0 / interval.0;
-        Stretch {
+        Segmenter {
             period_start: ts,
             interval_start: flow_start + Nanos(whole * interval.0),
-            ..Stretch::default()
+            ..Segmenter::default()
         }
     }
 
-    /// Begins anew like [`Stretch::new`], in the same memory.
+    /// Begins anew like [`Segmenter::new`], in the same memory.
     pub fn renew(&mut self, ts: Nanos, flow_start: Nanos, interval: Nanos) {
-        let signs = self.window.sums.signs.take().map(|mut signs| {
-            *signs = Signs::default();
-            signs
+        let stats = self.window.sums.stats.take().map(|mut stats| {
+            *stats = IntervalStats::default();
+            stats
         });
         let mut intervals = std::mem::take(&mut self.intervals);
         let mut periods = std::mem::take(&mut self.periods);
         intervals.clear();
         periods.clear();
-        *self = Stretch { intervals, periods, ..Stretch::new(ts, flow_start, interval) };
-        self.window.sums.signs = signs;
+        *self = Segmenter { intervals, periods, ..Segmenter::new(ts, flow_start, interval) };
+        self.window.sums.stats = stats;
     }
 
     /// Where the next segment is added.
@@ -106,7 +106,7 @@ impl Stretch {
     pub fn pass(&mut self, step: Step, now: &Now, pieces: &[WaitSpan]) {
         if step == Step::Stay && now.ts.since(self.interval_start) < now.interval {
             for piece in pieces {
-                self.charge(piece.holder, piece.end.since(piece.start));
+                self.charge(piece.reason, piece.end.since(piece.start));
             }
         } else {
             self.pass_end(step, *now, pieces);
@@ -123,7 +123,7 @@ impl Stretch {
             self.switch(false, start);
         }
         if now.ts.since(self.interval_start) < now.interval {
-            pieces.iter().for_each(|piece| self.charge(piece.holder, piece.end.since(piece.start)));
+            pieces.iter().for_each(|piece| self.charge(piece.reason, piece.end.since(piece.start)));
         } else {
             self.pass_intervals(&now, pieces);
         }
@@ -144,15 +144,15 @@ impl Stretch {
     /// Takes an acknowledgement of `bytes`; `repairing` tells whether a loss is being repaired.
     #[inline]
     pub fn acknowledged(&mut self, ts: Nanos, bytes: u64, repairing: bool) {
-        if let Some(signs) = &mut self.window.sums.signs {
-            signs.advances += 1;
-            self.service.acknowledged(ts, bytes, repairing, &mut signs.served);
+        if let Some(stats) = &mut self.window.sums.stats {
+            stats.advances += 1;
+            self.service.acknowledged(ts, bytes, repairing, &mut stats.served);
         }
     }
 
     #[inline]
-    fn charge(&mut self, holder: Holder, time: Nanos) {
-        self.late().sums.signs_mut().times.add(holder, time);
+    fn charge(&mut self, reason: WaitReason, time: Nanos) {
+        self.late().sums.stats_mut().times.add(reason, time);
     }
 
     /// The same where intervals end in between.
@@ -162,12 +162,12 @@ impl Stretch {
         for piece in pieces {
             let mut start = piece.start;
             while let Some(end) = ends[0].filter(|&end| piece.end > end) {
-                self.charge(piece.holder, end.since(start));
+                self.charge(piece.reason, end.since(start));
                 self.end_interval(end);
                 start = start.max(end);
                 ends = [ends[1], None];
             }
-            self.charge(piece.holder, piece.end.since(start));
+            self.charge(piece.reason, piece.end.since(start));
         }
         ends.into_iter().flatten().for_each(|end| self.end_interval(end));
     }

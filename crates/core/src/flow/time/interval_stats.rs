@@ -1,5 +1,5 @@
-//! Statistics of an interval that show what limits a half: queueing, marks, the shape of the flight,
-//! how losses came about. Facts only; [`crate::diagnosis`] judges them.
+//! Statistics of an interval that show what limits a half: queueing, marks, the shape of the
+//! flight, how losses came about. Facts only; [`crate::diagnosis`] judges them.
 
 use crate::flow::time::clock::Times;
 use crate::flow::time::moments::Moments;

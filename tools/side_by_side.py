@@ -48,14 +48,22 @@ SLACK = {"drops": 3.0, "retransmitted_segs": 3.0, "ssthresh_segs": 1.0, "queue_p
 
 BUSIEST = """SELECT max(sent_bytes) AS bytes, avg(queue_packets) AS waiting
     FROM queues GROUP BY link, element ORDER BY max(busy_ns) DESC LIMIT 1"""
-FALLS = """SELECT avg(ssthresh) FROM (
-    SELECT ssthresh, lag(ssthresh) OVER (PARTITION BY flow, side ORDER BY at_ns) AS earlier
-    FROM cwnd
+LOSSES = """CREATE TABLE losses AS SELECT ssthresh_bytes / 1448 AS ssthresh FROM (
+    SELECT *, lag(phase) OVER once AS phase_before, lag(ssthresh_bytes) OVER once AS bytes_before
+    FROM truth WINDOW once AS (PARTITION BY flow, side ORDER BY start_ns)
+) WHERE ssthresh_bytes < coalesce(bytes_before, 1e12)
+    OR (phase IN ('recovery', 'loss') AND phase <> phase_before)"""
+"""What each loss or mark left of the window: the simulator says when it answers one."""
+FALLS = """CREATE TABLE losses AS SELECT ssthresh FROM (
+    SELECT ssthresh_segs AS ssthresh,
+        lag(ssthresh_segs) OVER (PARTITION BY flow, side ORDER BY at_ns) AS earlier
+    FROM read_parquet('{}')
 ) WHERE ssthresh < coalesce(earlier, 1e9)"""
+"""The kernel's tracepoint gives `tcp_current_ssthresh`. Between losses that rises with cwnd, to
+3/4 of it, so that every loss makes it fall."""
 EXITS = """SELECT count(*), count(*) FILTER (pipe_bytes < flight_size_bytes) FROM (
     SELECT *, lag(phase) OVER (PARTITION BY flow, side ORDER BY start_ns) AS earlier FROM truth
 ) WHERE earlier = 'recovery' AND phase <> 'recovery'"""
-# The kernel's tracepoint gives `tcp_current_ssthresh`, which rises with cwnd between losses.
 
 
 def main() -> None:
@@ -105,10 +113,7 @@ def simulated(path: Path, seed: int) -> dict[str, Any]:
         sent_again = retransmitted(captures[0]) if captures else None
     with duckdb.connect() as connection:
         connection.register("truth", truth.to_arrow())
-        connection.execute(
-            """CREATE TABLE cwnd AS SELECT flow, side, start_ns AS at_ns,
-                   ssthresh_bytes / 1448 AS ssthresh FROM truth"""
-        )
+        connection.execute(LOSSES)
         seconds = scenario.load(path).duration_s
         return facts(connection, queues.to_arrow(), events.to_arrow(), seconds, sent_again)
 
@@ -133,10 +138,10 @@ def on_the_kernel(path: Path, seed: int) -> dict[str, Any] | None:
             queues = connection.read_parquet(str(target / "queues.parquet")).to_arrow_table()
             events = connection.read_parquet(str(target / "events.parquet")).to_arrow_table()
             source = target / "cwnd.parquet"
-            columns = "flow, side, at_ns, ssthresh_segs AS ssthresh"
-            rows = f"SELECT {columns} FROM read_parquet('{source}')"
-            empty = "SELECT 0 AS flow, '' AS side, 0 AS at_ns, NULL::DOUBLE AS ssthresh"
-            connection.execute(f"CREATE TABLE cwnd AS {rows if source.exists() else empty}")
+            if source.exists():
+                connection.execute(FALLS.format(source))
+            else:
+                connection.execute("CREATE TABLE losses (ssthresh DOUBLE)")
             return facts(connection, queues, events, run.scenario.duration_s, sent_again)
 
 
@@ -170,7 +175,7 @@ def facts(
     connection.register("events", events)
     carried, waiting = connection.execute(BUSIEST).fetchone() or (0, None)
     drops = connection.execute("SELECT count(*) FROM events WHERE action = 'drop'").fetchone()
-    ssthresh = connection.execute(FALLS).fetchone()
+    ssthresh = connection.execute("SELECT avg(ssthresh) FROM losses").fetchone()
     return {
         "throughput_bps": 8 * (carried or 0) / seconds,
         "drops": drops[0],

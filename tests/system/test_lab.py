@@ -15,6 +15,7 @@ from kernel import SCENARIOS as HERE
 from kernel import left_instances, needs_root
 
 from tcpwhy._core import TcpwhyError, UsageError
+from tcpwhy.host import tcpinfo
 from tcpwhy.lab import check, scenario, verify
 from tcpwhy.lab.network import Network
 from tcpwhy.lab.run import run
@@ -92,6 +93,32 @@ def test_a_run_leaves_captures_samples_and_facts(tmp_path):
             assert item.found == pytest.approx(item.true, rel=0.02), item
         if item.what == "rtt_min_ms" and item.point == "sender":
             assert item.found == pytest.approx(item.true, abs=0.3), item
+
+
+@needs_root
+def test_a_proxy_passes_on_what_it_holds_no_more_of(tmp_path):
+    one = load(HERE / "proxy.toml")
+    done = run(one, tmp_path / "proxy")
+    assert not done.problems
+    checks = [item for expect in one.expect for item in verify.verify(done, expect)]
+    assert all(item.holds for item in checks), [str(item) for item in checks]
+    read, written = (done.deeds(flow, side) for flow, side in ((0, "backward"), (1, "forward")))
+    held_bytes = one.flows[1].workload["relay"]["buffer_bytes"]
+    assert 0 <= read["bytes"] - written["bytes"] <= held_bytes
+    assert written["bytes"] * 8 / one.duration_s == pytest.approx(5e6, rel=0.2)
+
+
+@needs_root
+def test_a_firewall_takes_options_out_of_frames(tmp_path):
+    """The kernel at both ends believes that the other one offered nothing."""
+    one = load(HERE / "firewall.toml")
+    done = run(one, tmp_path / "firewall")
+    assert not done.problems
+    checks = [item for expect in one.expect for item in verify.verify(done, expect)]
+    assert all(item.holds for item in checks), [str(item) for item in checks]
+    for side in ("forward", "backward"):
+        assert done.samples(0, side)[-1]["snd_mss"] == 1000
+        assert not done.samples(0, side)[-1]["options"] & tcpinfo.OPTION_WSCALE
 
 
 @needs_root

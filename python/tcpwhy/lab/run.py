@@ -223,6 +223,8 @@ def _program(flow: Flow, end: int) -> dict[str, Any]:
         return {"asks": end == 0, "turns": turns}
     if end:
         return {"read": flow.reader}
+    if relay := flow.workload.get("relay"):
+        return {"relay": relay}
     most = workload.write_bytes_most(flow.tcp[end].get("send_buffer_bytes"))
     return {"write": flow.workload, "most_bytes": most}
 

@@ -20,6 +20,8 @@ class Flow:
     number: int
     hosts: tuple[str, str]
     """Who sends the data, and who receives it."""
+    links: tuple[str, ...]
+    """The links between them, in the order of the way there."""
     ports: tuple[int, int]
     opener: int
     """Which of the two sends the first SYN."""
@@ -86,6 +88,8 @@ class Scenario:
             # Both ends often have the same settings.
             names = (name for tcp in flow.tcp for name in settings.without_counterpart(tcp))
             yield from (f"no {name} in Linux" for name in dict.fromkeys(names))
+            if flow.opener == 1 and flow.tcp[1].get("fast_open"):
+                yield "with fast_open, Linux sends the SYN once the program writes: this one reads"
         for udp in self.udp:
             if "sine" in udp.source:
                 yield "a sine needs the simulator's exact times"
@@ -152,6 +156,7 @@ def load(path: Path, *, seed: int | None = None) -> Scenario:
             Flow(
                 number=number,
                 hosts=hosts,
+                links=tuple(flow["path"]),
                 ports=(near, far),
                 opener=1 if flow.get("opened_by") == "to" else 0,
                 start_s=start_s,

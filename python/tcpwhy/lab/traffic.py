@@ -8,12 +8,13 @@ import struct
 import termios
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
 
 from tcpwhy.host import tcpinfo
+from tcpwhy.lab.relay import relay
 from tcpwhy.lab.workload import Clock, Deeds, Settings, converse, emissions, read, write
 
 Option = tuple[int, int, int | bytes]
@@ -166,7 +167,7 @@ class Traffic:
     def go(self, start: float, until: float, sample_s: float) -> None:
         """Start everything."""
         clock = Clock(start, until)
-        works: list[Callable[[], None]] = [partial(self._run, end, clock) for end in self._ends]
+        works = list(self._programs(clock))
         works += [partial(source, clock) for source in self._sources]
         works.append(partial(self._sample, clock, sample_s))
         self._threads = [threading.Thread(target=work, daemon=True) for work in works]
@@ -198,12 +199,32 @@ class Traffic:
         self._sources = []
         return results
 
+    def _programs(self, clock: Clock) -> Iterator[Callable[[], None]]:
+        """Give the programs of this host: one for each end, or for the two ends of a relay."""
+        relays = {end.program["relay"]["of"]: end for end in self._ends if "relay" in end.program}
+        for end in self._ends:
+            if end.flow in relays:
+                yield partial(self._relay, end, relays[end.flow], clock)
+            elif "relay" not in end.program:
+                yield partial(self._run, end, clock)
+
     def _run(self, end: End, clock: Clock) -> None:
         try:
             end.connection = _open(end, clock)
             end.deeds = _act(end.connection, end.program, clock)
         except OSError as error:
             end.failure = str(error)
+
+    def _relay(self, taking: End, passing: End, clock: Clock) -> None:
+        """Open the second connection once the first one is there, as a proxy does."""
+        buffer_bytes = passing.program["relay"]["buffer_bytes"]
+        try:
+            taking.connection = _open(taking, clock)
+            passing.connection = _open(passing, clock)
+            ends = (taking.connection, passing.connection)
+            taking.deeds, passing.deeds = relay(*ends, buffer_bytes, clock)
+        except OSError as error:
+            taking.failure = passing.failure = str(error)
 
     def _sample(self, clock: Clock, period: float) -> None:
         number = 0

@@ -135,14 +135,14 @@ def _links(run: Run, expect: Expect) -> dict[str, Any]:
             """SELECT link, (max(busy_ns) - min(busy_ns)) / (max(at_ns) - min(at_ns)) AS share,
                       max(sent_bytes) - min(sent_bytes) AS bytes
                FROM read_parquet($file)
-               WHERE at_ns BETWEEN $begin AND $end AND ends_with(link, $direction)
+               WHERE at_ns BETWEEN $begin AND $end AND list_contains($links, link)
                GROUP BY link, element HAVING max(at_ns) > min(at_ns)
                ORDER BY share DESC LIMIT 1""",
             {
                 "file": str(run.folder / "queues.parquet"),
                 "begin": begin,
                 "end": end,
-                "direction": f"/{direction}",
+                "links": [f"{link}/{direction}" for link in run.scenario.flows[expect.flow].links],
             },
         ).fetchone()
         events = connection.execute(

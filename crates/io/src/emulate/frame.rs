@@ -1,10 +1,11 @@
 //! Frames as a network of TAP interfaces carries them: Ethernet II with IPv4 or IPv6, no VLAN.
 
 use std::net::IpAddr;
-use tcpwhy_sim::link::Body;
+use tcpwhy_sim::link::{Body, TcpOptions};
 use tcpwhy_sim::packet::Ecn;
 
 use super::offload::Checksum;
+use super::rewrite::tcp_header;
 
 /// A frame on its way through the network.
 #[derive(Clone, Debug)]
@@ -28,6 +29,10 @@ impl Body for Frame {
         };
         Headers::read(&self.bytes)
             .map_or([0, 0], |headers| [headers.tuple.src, headers.tuple.dst].map(name))
+    }
+
+    fn tcp_options(&mut self) -> Option<&mut dyn TcpOptions> {
+        tcp_header(&self.bytes).is_some().then_some(self)
     }
 }
 
@@ -141,7 +146,8 @@ pub fn shown(address: [u8; 16]) -> IpAddr {
 pub const ETHERNET_BYTES: usize = 14;
 const ETHERTYPE_IPV4: u16 = 0x0800;
 const ETHERTYPE_IPV6: u16 = 0x86dd;
-const PROTOCOL_TCP: u8 = 6;
+/// IP protocol number of TCP.
+pub const PROTOCOL_TCP: u8 = 6;
 const PROTOCOL_UDP: u8 = 17;
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ pub mod log;
 pub mod middle;
 pub mod network;
 pub mod offload;
+mod rewrite;
 mod thread;
 
 use arrow_array::RecordBatch;
@@ -108,10 +109,6 @@ pub fn emulate(request: Request) -> Result<Emulation, Error> {
     if request.taps.len() != scenario.hosts.len() {
         let (taps, hosts) = (request.taps.len(), scenario.hosts.len());
         let message = format!("{taps} interfaces for {hosts} hosts: one for each is needed");
-        return Err(Error::Usage(message));
-    }
-    if let Some((link, element)) = scenario.changes_headers() {
-        let message = format!("link `{link}`: `{element}` is only simulated, not emulated");
         return Err(Error::Usage(message));
     }
     let start = realtime::monotonic();

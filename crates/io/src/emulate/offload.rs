@@ -128,11 +128,13 @@ impl Layout {
     }
 }
 
-fn sum(bytes: &[u8]) -> u32 {
+/// Adds up the words of a header, which have to be folded.
+pub(super) fn sum(bytes: &[u8]) -> u32 {
     bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1])).sum()
 }
 
-fn fold(mut sum: u32) -> u16 {
+/// The one's complement sum (RFC 1071).
+pub(super) fn fold(mut sum: u32) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }

@@ -10,10 +10,11 @@ pub mod path;
 pub mod queue;
 mod server;
 
-use crate::packet::{Packet, TcpHeader};
+use crate::packet::Packet;
 use crate::random::Random;
 use crate::registry::registry;
 use event::{Backlog, Event};
+pub use options::{Stripped, TcpOptions};
 use tcpwhy_core::units::Nanos;
 
 /// One stage of a path. Packets go in with `push` and come out of `pop`, in virtual time.
@@ -80,8 +81,8 @@ pub trait Body: Clone + Send + 'static {
         [0, 0]
     }
 
-    /// The TCP header, for elements that change it. [`Elements::changes_headers`] says which do.
-    fn tcp(&mut self) -> Option<&mut TcpHeader> {
+    /// The TCP options, for elements that change them; `None` for what is not TCP.
+    fn tcp_options(&mut self) -> Option<&mut dyn TcpOptions> {
         None
     }
 }
@@ -132,11 +133,6 @@ impl Elements {
     /// Whether packets take time to pass it, all of them or in the long run.
     pub fn takes_time(&self) -> bool {
         with_settings!(self, settings => settings.takes_time())
-    }
-
-    /// Whether it needs [`Body::tcp`] to do what it is for.
-    pub fn changes_headers(&self) -> bool {
-        matches!(self, Elements::Options(_))
     }
 
     /// An element with these settings. All its randomness comes from `random`.

@@ -2,7 +2,7 @@
 
 use super::gate::{Fate, Gate, Gated};
 use super::{Body, Element, Settings};
-use crate::packet::Packet;
+use crate::packet::{Packet, TcpHeader};
 use crate::parameter::{Mss, checked};
 use crate::random::Random;
 use serde::Deserialize;
@@ -72,26 +72,49 @@ struct Meddler(Options);
 
 impl Gate for Meddler {
     fn judge<B: Body>(&mut self, _now: Nanos, packet: &mut Packet<B>) -> Fate {
-        let Some(header) = packet.body.tcp() else { return Fate::Pass };
-        if self.0.drop_syn_data && header.flags & flags::SYN != 0 && header.payload_bytes > 0 {
+        let Some(options) = packet.body.tcp_options() else { return Fate::Pass };
+        if self.0.drop_syn_data && options.is_syn_with_payload() {
             return Fate::Drop("syn_data");
         }
-        let before = header.header_bytes();
-        for option in &self.0.strip {
-            match option {
-                Stripped::Mss => header.mss = None,
-                Stripped::WindowScale => header.window_scale = None,
-                Stripped::SackPermitted => header.sack_permitted = false,
-                Stripped::Timestamps => header.timestamps = None,
-                Stripped::FastOpen => header.fast_open = None,
-            }
-        }
+        let gone: u32 = self.0.strip.iter().map(|option| options.strip(*option)).sum();
         if let Some(Mss(most)) = self.0.mss_max_bytes {
-            header.mss = header.mss.map(|mss| mss.min(most));
+            options.lower_mss(most);
         }
-        // What an option took is gone from the wire as well.
-        let shorter = before - header.header_bytes();
-        packet.wire_bytes = packet.wire_bytes.saturating_sub(shorter);
+        packet.wire_bytes = packet.wire_bytes.saturating_sub(gone);
         Fate::Pass
+    }
+}
+
+/// The TCP options of a packet, as a middlebox changes them.
+pub trait TcpOptions {
+    /// Whether it is a SYN that carries data.
+    fn is_syn_with_payload(&self) -> bool;
+
+    /// Takes an option out if it is there. Gives the bytes that the packet has less.
+    fn strip(&mut self, option: Stripped) -> u32;
+
+    /// Lowers a larger MSS option.
+    fn lower_mss(&mut self, mss_max_bytes: u16);
+}
+
+impl TcpOptions for TcpHeader {
+    fn is_syn_with_payload(&self) -> bool {
+        self.flags & flags::SYN != 0 && self.payload_bytes > 0
+    }
+
+    fn strip(&mut self, option: Stripped) -> u32 {
+        let before = self.header_bytes();
+        match option {
+            Stripped::Mss => self.mss = None,
+            Stripped::WindowScale => self.window_scale = None,
+            Stripped::SackPermitted => self.sack_permitted = false,
+            Stripped::Timestamps => self.timestamps = None,
+            Stripped::FastOpen => self.fast_open = None,
+        }
+        before - self.header_bytes()
+    }
+
+    fn lower_mss(&mut self, mss_max_bytes: u16) {
+        self.mss = self.mss.map(|mss| mss.min(mss_max_bytes));
     }
 }

@@ -13,8 +13,8 @@ use crate::agenda::Agenda;
 use crate::endpoint::{Endpoint, PeerMemory, Snapshot};
 use crate::link::event::{Action, Backlog, Event};
 use crate::link::path::Path;
-use crate::link::{Body, Element};
-use crate::packet::{Ecn, Packet, TcpHeader};
+use crate::link::{Body, Element, TcpOptions};
+use crate::packet::{Ecn, Packet};
 use crate::source::udp::Emissions;
 use crate::tap::frame::Addresses;
 use crate::tap::{Content, Joiner, Record, Tap};
@@ -80,7 +80,7 @@ impl Body for Cargo {
         self.hosts.map(u32::from)
     }
 
-    fn tcp(&mut self) -> Option<&mut TcpHeader> {
+    fn tcp_options(&mut self) -> Option<&mut dyn TcpOptions> {
         match &mut self.content {
             Content::Tcp(header, _) => Some(header),
             Content::Udp(_) => None,

@@ -216,16 +216,6 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// The first link whose element changes TCP headers, and the element: an emulator of frames
-    /// has none that can.
-    pub fn changes_headers(&self) -> Option<(&str, &'static str)> {
-        self.links.iter().find_map(|(name, pair)| {
-            let back = pair.backward.iter().flat_map(|list| list.get_ref());
-            let mut all = pair.forward.get_ref().iter().chain(back);
-            Some((name.as_str(), all.find(|element| element.changes_headers())?.name()))
-        })
-    }
-
     /// The flows with repeated ones counted out, each with its start.
     pub fn flows<'a>(&'a self) -> Vec<(&'a FlowSettings, Seconds)> {
         let each = |flow: &'a FlowSettings| {

@@ -54,12 +54,13 @@ impl Application for Writer {
     fn act(&mut self, now: Nanos, socket: &mut dyn Socket) {
         read_all(now, socket);
         self.has_begun |= now >= self.start;
-        while self.has_begun
-            && self.left > 0
-            && socket.writable() > 0
-            && socket.unacknowledged() < AHEAD_BYTES_MAX
-        {
-            self.left -= socket.write(now, self.left);
+        while self.has_begun && self.left > 0 && socket.unacknowledged() < AHEAD_BYTES_MAX {
+            // Only a write that finds no room makes the program wait for some.
+            let taken = socket.write(now, self.left);
+            if taken == 0 {
+                break;
+            }
+            self.left -= taken;
             if self.left == 0 {
                 self.left = self.write.unwrap_or(0);
             }

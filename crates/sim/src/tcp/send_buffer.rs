@@ -38,11 +38,16 @@ impl SendBuffer {
         }
     }
 
-    /// Takes what fits of `bytes`, and fills the last segment of `mss` bytes that it begins: Linux
-    /// asks for room at the beginning of a buffer of its own alone (`tcp_sendmsg_locked`).
+    /// Takes what fits of `bytes`, and all of the last super-segment that it begins: Linux asks for
+    /// room at the beginning of one alone (`tcp_sendmsg_locked`). Super-segments are whole segments
+    /// of `mss` bytes here, of a fourth of a fixed buffer at most: programs that write more at once
+    /// would not be limited by it. A buffer that grows is not what limits.
     pub fn write(&mut self, bytes: u64, mss: u64) -> u64 {
         let room = self.room();
-        let taken = if bytes > room { room.next_multiple_of(mss).min(bytes) } else { bytes };
+        let is_fixed = self.limits.initial_bytes == self.limits.max_bytes;
+        let most = if is_fixed { (self.size / 4).min(SUPER_SEGMENT_BYTES_MAX) } else { 0 };
+        let unit = (most / mss).max(1) * mss;
+        let taken = if bytes > room { room.next_multiple_of(unit).min(bytes) } else { bytes };
         self.end += taken;
         self.is_refusing = taken < bytes;
         if taken > 0 && !self.is_refusing {
@@ -121,3 +126,5 @@ impl SendBuffer {
 
 /// What programs such as iperf3 write at once.
 const PIECE_BYTES: u64 = 131_072;
+/// The most that Linux puts into one super-segment (`GSO_LEGACY_MAX_SIZE`).
+const SUPER_SEGMENT_BYTES_MAX: u64 = 65_536;

@@ -55,7 +55,7 @@ impl Body for Segment {
         self.hosts
     }
 
-    fn tcp(&mut self) -> Option<&mut TcpHeader> {
+    fn tcp_options(&mut self) -> Option<&mut dyn TcpOptions> {
         Some(&mut self.header)
     }
 }

@@ -1,11 +1,11 @@
 //! Frames as a network of TAP interfaces carries them: Ethernet II with IPv4 or IPv6, no VLAN.
 
 use std::net::IpAddr;
+use std::ops::Range;
 use tcpwhy_sim::link::{Body, TcpOptions};
 use tcpwhy_sim::packet::Ecn;
 
 use super::offload::Checksum;
-use super::rewrite::tcp_header;
 
 /// A frame on its way through the network.
 #[derive(Clone, Debug)]
@@ -20,6 +20,25 @@ pub struct Frame {
     pub checksum: Checksum,
 }
 
+impl Frame {
+    /// Where the TCP header is; `None` for what is not TCP, is cut short, or is a fragment other
+    /// than the first.
+    pub(super) fn tcp_header(&self) -> Option<Range<usize>> {
+        let ip = self.bytes.get(ETHERNET_BYTES..)?;
+        let (protocol, length) = match ip.first()? >> 4 {
+            4 if u16::from_be_bytes([*ip.get(6)?, *ip.get(7)?]) & 0x1fff == 0 => {
+                (*ip.get(9)?, usize::from(ip[0] & 0x0f) * 4)
+            }
+            6 => (*ip.get(6)?, 40),
+            _ => return None,
+        };
+        let begin = ETHERNET_BYTES + length;
+        let end = begin + usize::from(self.bytes.get(begin + 12)? >> 4) * 4;
+        (protocol == PROTOCOL_TCP && end >= begin + 20 && end <= self.bytes.len())
+            .then_some(begin..end)
+    }
+}
+
 impl Body for Frame {
     fn hosts(&self) -> [u32; 2] {
         let name = |address: [u8; 16]| {
@@ -32,7 +51,7 @@ impl Body for Frame {
     }
 
     fn tcp_options(&mut self) -> Option<&mut dyn TcpOptions> {
-        tcp_header(&self.bytes).is_some().then_some(self)
+        self.tcp_header().is_some().then_some(self)
     }
 }
 
@@ -146,8 +165,7 @@ pub fn shown(address: [u8; 16]) -> IpAddr {
 pub const ETHERNET_BYTES: usize = 14;
 const ETHERTYPE_IPV4: u16 = 0x0800;
 const ETHERTYPE_IPV6: u16 = 0x86dd;
-/// IP protocol number of TCP.
-pub const PROTOCOL_TCP: u8 = 6;
+const PROTOCOL_TCP: u8 = 6;
 const PROTOCOL_UDP: u8 = 17;
 
 #[cfg(test)]

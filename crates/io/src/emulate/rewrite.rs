@@ -3,30 +3,14 @@
 //! An option that is taken out becomes NOPs, so that the frame keeps its length: so do nftables
 //! (`reset tcp option`) and the routers that Honda et al. found (2011, section 4.2).
 
-use super::frame::{ETHERNET_BYTES, Frame, PROTOCOL_TCP};
+use super::frame::{ETHERNET_BYTES, Frame};
 use super::offload::{fold, sum};
 use std::ops::Range;
 use tcpwhy_sim::link::{Stripped, TcpOptions};
 
-/// Where the TCP header of a frame is; `None` for what is not TCP, is cut short, or is a fragment
-/// other than the first.
-pub(super) fn tcp_header(frame: &[u8]) -> Option<Range<usize>> {
-    let ip = frame.get(ETHERNET_BYTES..)?;
-    let (protocol, length) = match ip.first()? >> 4 {
-        4 if u16::from_be_bytes([*ip.get(6)?, *ip.get(7)?]) & 0x1fff == 0 => {
-            (*ip.get(9)?, usize::from(ip[0] & 0x0f) * 4)
-        }
-        6 => (*ip.get(6)?, 40),
-        _ => return None,
-    };
-    let begin = ETHERNET_BYTES + length;
-    let end = begin + usize::from(frame.get(begin + 12)? >> 4) * 4;
-    (protocol == PROTOCOL_TCP && end >= begin + 20 && end <= frame.len()).then_some(begin..end)
-}
-
 impl TcpOptions for Frame {
     fn is_syn_with_payload(&self) -> bool {
-        tcp_header(&self.bytes).is_some_and(|header| {
+        self.tcp_header().is_some_and(|header| {
             // What pads a short Ethernet frame is not payload.
             let ip = &self.bytes[ETHERNET_BYTES..];
             let end = ETHERNET_BYTES
@@ -64,7 +48,7 @@ impl Frame {
     /// Changes each option of a kind, and mends the checksum (RFC 1624) unless it is still to be
     /// completed: what a sum starts from does not include options.
     fn change(&mut self, kind: u8, mut change: impl FnMut(&mut [u8])) {
-        let Some(header) = tcp_header(&self.bytes) else { return };
+        let Some(header) = self.tcp_header() else { return };
         let header = &mut self.bytes[header];
         let Some(at) = find(header, kind) else { return };
         let before = fold(sum(header));
@@ -185,7 +169,7 @@ mod tests {
         let whole = syn(&[]);
         for length in 0..whole.bytes.len() {
             let mut frame = Frame { bytes: whole.bytes[..length].into(), ..whole.clone() };
-            assert!(tcp_header(&frame.bytes).is_none() && !frame.is_syn_with_payload());
+            assert!(frame.tcp_header().is_none() && !frame.is_syn_with_payload());
             frame.strip(Stripped::Mss);
             assert_eq!(frame.bytes[..], whole.bytes[..length]);
         }

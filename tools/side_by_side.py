@@ -106,15 +106,20 @@ def results(folder: Path) -> list[dict[str, Any]]:
 
 def simulated(path: Path, seed: int) -> dict[str, Any]:
     """Run it in the simulator."""
+    raw = scenario.load(path).raw
+    sending = {flow["from"] for flow in raw["flows"]}
     with tempfile.TemporaryDirectory() as folder:
         run = tcpwhy.simulate(path, seed=seed, captures=folder)
         truth, events, queues = (run.to_polars(name) for name in ("truth", "events", "queues"))
-        captures = [capture for tap, capture in run.captures.items() if tap == "sender"]
-        sent_again = retransmitted(captures[0]) if captures else None
+        # Without taps of its own, a scenario has one at the first sender.
+        taps = raw.get("taps") or [{"name": "sender", "host": raw["flows"][0]["from"]}]
+        at = {tap["host"]: run.captures[tap["name"]] for tap in taps if tap.get("host") in sending}
+        is_seen = at.keys() == sending
+        sent_again = sum(retransmitted(path) for path in at.values()) if is_seen else None
     with duckdb.connect() as connection:
         connection.register("truth", truth.to_arrow())
         connection.execute(LOSSES)
-        seconds = scenario.load(path).duration_s
+        seconds = raw["duration_s"]
         return facts(connection, queues.to_arrow(), events.to_arrow(), seconds, sent_again)
 
 

@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use std::os::fd::{OwnedFd, RawFd};
 use std::path::PathBuf;
 use std::sync::Mutex;
+use tcpwhy_core::units::Nanos;
 use tcpwhy_io::Error;
 use tcpwhy_io::emulate::{self as network, Outcome, Request};
 
@@ -23,6 +24,14 @@ impl Emulation {
     fn delivered(&self) -> u64 {
         let running = self.running.lock().expect("no thread panics with this lock");
         running.as_ref().map_or(0, network::Emulation::delivered)
+    }
+
+    /// Makes a time of the monotonic clock time 0 of the scenario, with all elements as at first.
+    fn begin(&self, at_ns: i64) {
+        let running = self.running.lock().expect("no thread panics with this lock");
+        if let Some(running) = running.as_ref() {
+            running.begin(Nanos(at_ns));
+        }
     }
 
     /// Ends it. Gives its facts and the tables `events` and `queues`; None when it has ended.

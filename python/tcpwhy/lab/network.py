@@ -50,6 +50,14 @@ class Network:
     ) -> None:
         self._undo.close()
 
+    def begin(self, start: float) -> None:
+        """Make a time of the monotonic clock time 0 of the links: of outages, steps and dice.
+
+        The kernel's path knows no times.
+        """
+        if self._emulation is not None:
+            self._emulation.begin(round(start * 1e9))
+
     def stop(self) -> dict[str, Any]:
         """End the emulation; what it came to."""
         if self.path:

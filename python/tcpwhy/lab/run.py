@@ -189,6 +189,7 @@ def _traffic(network: Network, sample_s: float = SAMPLE_S) -> int:
         )
     start = time.monotonic() + LEAD_S
     start_ns = time.time_ns() + round((start - time.monotonic()) * 1e9)
+    network.begin(start)
     for host in network.hosts.values():
         host.call("go", start=start, until=start + scenario.duration_s, sample_s=sample_s)
     time.sleep(max(0.0, start + scenario.duration_s - time.monotonic()))

@@ -30,7 +30,7 @@ PINNED = {
     "net.ipv4.tcp_slow_start_after_idle": "1",
     "net.ipv4.tcp_moderate_rcvbuf": "1",
     "net.ipv4.tcp_rmem": "4096 131072 33554432",
-    "net.ipv4.tcp_wmem": "4096 16384 16777216",
+    "net.ipv4.tcp_wmem": "4096 16384 4194304",
     "net.ipv6.conf.all.accept_dad": "0",
     "net.ipv6.conf.default.accept_dad": "0",
     "net.ipv6.conf.default.router_solicitations": "0",
@@ -101,8 +101,10 @@ def options(tcp: Settings) -> list[Option]:
     if "window_clamp_bytes" in tcp:
         size = int(tcp["window_clamp_bytes"])
         if "receive_buffer_bytes" not in tcp:
-            # Autotuning would raise the clamp again: a fixed buffer ends autotuning.
-            chosen.append((socket.SOL_SOCKET, SO_RCVBUFFORCE, size))
+            # Autotuning would raise the clamp again: a fixed buffer ends autotuning. The clamp
+            # itself goes up to what that buffer allows (`tcp_measure_rcv_mss`).
+            memory = round(size * RECEIVE_MEMORY / DOUBLED)
+            chosen.append((socket.SOL_SOCKET, SO_RCVBUFFORCE, memory))
         chosen.append((socket.IPPROTO_TCP, TCP_WINDOW_CLAMP, size))
     if "pacing_rate_bps" in tcp:
         rate = struct.pack("=Q", int(tcp["pacing_rate_bps"]) // 8)

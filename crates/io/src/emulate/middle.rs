@@ -27,6 +27,11 @@ impl Middle {
         Some(Middle { at: [2 * number, 2 * number + 1], epoch, bytes, frames: 0 })
     }
 
+    /// The same capture going on, with its time 0 at `epoch`.
+    pub fn since(&mut self, epoch: Nanos) -> Middle {
+        Middle { epoch, bytes: self.take(), ..*self }
+    }
+
     /// A frame moves from one link to the next.
     pub fn pass(&mut self, now: Nanos, links: [usize; 2], frame: &[u8]) {
         if links[0] != self.at[0] && links[1] != self.at[1] {

@@ -23,10 +23,11 @@ use std::io::Write;
 use std::os::fd::{OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use tcpwhy_core::record::schema;
+use tcpwhy_core::units::Nanos;
 use tcpwhy_sim::scenario::Scenario;
 use tcpwhy_sim::truth::QueueRow;
 
@@ -94,6 +95,8 @@ pub struct Totals {
 #[derive(Default)]
 struct Shared {
     stopped: AtomicBool,
+    /// When the network is to begin anew, on the monotonic clock; 0 when that is done.
+    begin: AtomicI64,
     delivered: AtomicU64,
 }
 
@@ -120,11 +123,13 @@ pub fn emulate(request: Request) -> Result<Emulation, Error> {
     };
     let (sender, chunks) = channel();
     let writer = file.map(|file| std::thread::spawn(move || write_chunks(file, &chunks)));
-    let network =
-        Network::new(&scenario, request.seed.unwrap_or(scenario.seed), Log::new(epoch), middle);
+    let seed = request.seed.unwrap_or(scenario.seed);
+    let network = Network::new(&scenario, seed, Log::new(epoch), middle);
     let shared = Arc::new(Shared::default());
     let carrier = Carrier {
         taps: request.taps.into_iter().map(File::from).collect(),
+        scenario,
+        seed,
         network,
         start,
         offload: request.offload,
@@ -152,6 +157,12 @@ impl Emulation {
     /// Frames that hosts have been given.
     pub fn delivered(&self) -> u64 {
         self.shared.delivered.load(Ordering::Relaxed)
+    }
+
+    /// Makes `at`, on the monotonic clock, time 0 of the scenario. Elements are then as they are at
+    /// first, whatever passed them before. What is under way at that moment is lost.
+    pub fn begin(&self, at: Nanos) {
+        self.shared.begin.store(at.0, Ordering::Relaxed);
     }
 
     /// Ends it; what it came to.

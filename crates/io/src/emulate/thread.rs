@@ -13,8 +13,10 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use tcpwhy_core::units::Nanos;
+use tcpwhy_sim::scenario::Scenario;
 
 use super::lateness::Lateness;
+use super::log::Log;
 use super::network::{Departure, Network};
 use super::{Shared, Totals, offload};
 use crate::sys::realtime;
@@ -23,6 +25,10 @@ use crate::sys::realtime;
 pub struct Carrier {
     /// The interfaces, in the order of the hosts.
     pub taps: Vec<File>,
+    /// What says which links there are.
+    pub scenario: Scenario,
+    /// What makes all randomness.
+    pub seed: u64,
     /// The links between them.
     pub network: Network,
     /// When time 0 was, on the monotonic clock.
@@ -83,6 +89,7 @@ fn carry(carrier: &Mutex<Carrier>, taps: &[OwnedFd], shared: &Shared, pinned: Op
         // A thread that panicked has ended the run; its failure is told when it is joined.
         let Ok(mut at_work) = carrier.lock() else { return };
         at_work.totals.is_real_time |= is_real_time;
+        at_work.begin_if_due();
         for host in ready.drain(..) {
             at_work.accept(host, &mut buffer);
         }
@@ -106,6 +113,22 @@ fn carry(carrier: &Mutex<Carrier>, taps: &[OwnedFd], shared: &Shared, pinned: Op
 impl Carrier {
     fn now(&self) -> Nanos {
         realtime::monotonic() - self.start
+    }
+
+    /// Begins anew at the time that was asked for, once it has come.
+    fn begin_if_due(&mut self) {
+        let begin = Nanos(self.shared.begin.load(Ordering::Relaxed));
+        let now = realtime::monotonic();
+        if begin == Nanos(0) || now < begin {
+            return;
+        }
+        self.shared.begin.store(0, Ordering::Relaxed);
+        self.hand_over_capture(0);
+        let epoch = realtime::wall() - now.since(begin);
+        let middle = self.network.middle().map(|middle| middle.since(epoch));
+        self.network = Network::new(&self.scenario, self.seed, Log::new(epoch), middle);
+        self.start = begin;
+        self.totals.lateness = Lateness::default();
     }
 
     /// Takes frames that wait at an interface, but not so many that others would be late.

@@ -278,7 +278,7 @@ impl Sender {
         if self.cc.limits_samples() {
             self.rate.mark_app_limited(self.board.pipe());
         }
-        self.buffer.release(self.board.una, self.cc.cwnd());
+        self.buffer.release(self.board.una, self.cc.cwnd(), self.mss);
         if self.board.sacked_bytes() == 0 && self.recovery.dupacks == 0 {
             self.recovery.limited_bytes = 0;
         }

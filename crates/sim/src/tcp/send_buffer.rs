@@ -97,14 +97,17 @@ impl SendBuffer {
         self.end
     }
 
-    /// Everything below `una` is acknowledged. The buffer grows to twice `cwnd`, if it may, as
-    /// Linux's does (`tcp_sndbuf_expand`): one window in flight, one to be written meanwhile.
-    pub fn release(&mut self, una: u64, cwnd: u64) {
+    /// Everything below `una` is acknowledged. The buffer grows to the memory of twice `cwnd`, if it
+    /// may, as Linux's does (`tcp_sndbuf_expand`): as if each segment had a buffer of its own. Data
+    /// in super-segments take a third of that, so that a recovery does not run out of them.
+    pub fn release(&mut self, una: u64, cwnd: u64, mss: u64) {
         self.start = self.start.max(una.min(self.end));
         while self.write_ends.front().is_some_and(|write_end| *write_end <= self.start) {
             self.write_ends.pop_front();
         }
-        self.size = self.size.max((2 * cwnd).min(self.limits.max_bytes));
+        let segment = (mss + HEADERS_BYTES).next_power_of_two() + SK_BUFF_BYTES;
+        let grown = 2 * cwnd.div_ceil(mss) * segment;
+        self.size = self.size.max(grown.min(self.limits.max_bytes));
     }
 
     /// Nothing more will be written.
@@ -126,5 +129,9 @@ impl SendBuffer {
 
 /// What programs such as iperf3 write at once.
 const PIECE_BYTES: u64 = 131_072;
+/// What Linux keeps in front of a segment and behind it: `MAX_TCP_HEADER` and `skb_shared_info`.
+const HEADERS_BYTES: u64 = 640;
+/// `struct sk_buff`.
+const SK_BUFF_BYTES: u64 = 256;
 /// The most that Linux puts into one super-segment (`GSO_LEGACY_MAX_SIZE`).
 const SUPER_SEGMENT_BYTES_MAX: u64 = 65_536;

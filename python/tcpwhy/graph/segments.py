@@ -49,50 +49,87 @@ _BLOCKS = """SELECT (direction = 'resp')::UTINYINT AS side, frame::BIGINT AS fra
         WHERE sack IS NOT NULL AND ack IS NOT NULL AND kind <> 'duplicate_frame') ORDER BY frame"""
 
 
-_SEGMENT = "side frame ts_ns seq_start seq_end ack rwnd flight rtt rto kind proof flags ecn".split()
-_BLOCK = "side frame ts_ns ack left right".split()
+_SEGMENT = "frame ts_ns seq_start seq_end ack rwnd flight rtt rto kind proof flags ecn".split()
+_BLOCK = "frame ts_ns ack left right".split()
 
 Columns = dict[str, Any]
 """Columns of equal length by name: numpy arrays."""
 
+Sides = tuple[Columns, Columns]
+"""What the one that opened the connection sent, and what the other one sent, in order of time.
 
-def columns(batches: Iterable[Batch]) -> tuple[Columns, Columns]:
+Numbers are as narrow as they can be: whoever computes with them makes them wide first.
+"""
+
+
+def columns(batches: Iterable[Batch]) -> tuple[Sides, Sides]:
     """Give the segments, and the newest SACK block of each acknowledgement that has any."""
     import duckdb
 
     with duckdb.connect() as connection:
-        segments: list[Columns] = []
-        blocks: list[Columns] = []
+        segments: list[Sides] = []
+        blocks: list[Sides] = []
         rest = iter(batches)
         while group := list(itertools.islice(rest, BATCHES)):
             connection.register("batch", Rows("segments", group))
             segments.append(_fetch(connection, _QUERY))
             blocks.append(_fetch(connection, _BLOCKS))
-    return _joined(segments, _QUERY), _joined(blocks, _BLOCKS)
+    return _joined(segments, _SEGMENT), _joined(blocks, _BLOCK)
 
 
-def stored(connection: "duckdb.DuckDBPyConnection", flow_id: int) -> tuple[Columns, Columns]:
+def stored(connection: "duckdb.DuckDBPyConnection", flow_id: int) -> tuple[Sides, Sides]:
     """Give the same of the table `segments` of a store."""
     table = f"(FROM segments WHERE flow_id = {flow_id:d})"
     queries = (query.replace("FROM batch", f"FROM {table}") for query in (_QUERY, _BLOCKS))
     segments, blocks = (_fetch(connection, query) for query in queries)
-    return segments, blocks
+    return _joined([segments], _SEGMENT), _joined([blocks], _BLOCK)
 
 
-def _fetch(connection: "duckdb.DuckDBPyConnection", query: str) -> Columns:
-    require("numpy", extra="graph")
-    found: Columns = connection.execute(query).fetchnumpy()
-    return found
-
-
-def _joined(parts: list[Columns], query: str) -> Columns:
+def wide(values: Any) -> Any:
+    """Give numbers with all the room that a sum or a difference needs."""
     import numpy
 
-    if not parts:
-        names = _SEGMENT if query == _QUERY else _BLOCK
-        return {name: numpy.zeros(0, dtype=numpy.int64) for name in names}
-    # A column's parts go as soon as it is whole: of ten million segments they are 100 MB.
-    return {
-        name: numpy.concatenate([numpy.asarray(part.pop(name)) for part in parts])
-        for name in list(parts[0])
-    }
+    return values.astype(numpy.int64, copy=False)
+
+
+def _fetch(connection: "duckdb.DuckDBPyConnection", query: str) -> Sides:
+    require("numpy", extra="graph")
+    found: Columns = connection.execute(query).fetchnumpy()
+    is_resp = found.pop("side") == 1
+    orig, resp = Columns(), Columns()
+    for name in list(found):
+        values = found.pop(name)
+        orig[name], resp[name] = _narrow(values[~is_resp]), _narrow(values[is_resp])
+    return orig, resp
+
+
+def _narrow(values: Any) -> Any:
+    """Give numbers in as few bytes as hold the least and the largest of them."""
+    import numpy
+
+    values = numpy.asarray(values)
+    least, most = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    kinds = (numpy.int8, numpy.int16, numpy.int32, numpy.int64)
+    fit = (k for k in kinds if numpy.iinfo(k).min <= least and most <= numpy.iinfo(k).max)
+    return values.astype(next(fit), copy=False)
+
+
+def _joined(parts: list[Sides], names: list[str]) -> Sides:
+    import numpy
+
+    def side(number: int) -> Columns:
+        # A column's parts go as soon as it is whole: of ten million segments they are 100 MB.
+        joined = {
+            name: numpy.concatenate([part[number].pop(name) for part in parts])
+            if parts
+            else numpy.zeros(0, dtype=numpy.int64)
+            for name in names
+        }
+        if (joined["ts_ns"][1:] < joined["ts_ns"][:-1]).any():
+            # A sort that keeps the order of frames.
+            order = numpy.argsort(joined["ts_ns"], kind="stable")
+            for name in names:
+                joined[name] = joined[name][order]
+        return joined
+
+    return side(0), side(1)

@@ -31,8 +31,8 @@ KINDS = (
 FLAGS = "SFREC"
 """TCP flags that a graph shows, by their bits from the lowest."""
 
-BATCHES = 32
-"""Batches that are converted at once: 262,144 segments."""
+BATCHES = 8
+"""Batches that are converted at once: 65,536 segments."""
 
 _BITS = " + ".join(f"{1 << bit} * contains(flags, '{flag}')::INT" for bit, flag in enumerate(FLAGS))
 _QUERY = f"""SELECT (direction = 'resp')::UTINYINT AS side, frame::BIGINT AS frame, ts_ns,
@@ -66,23 +66,22 @@ def columns(batches: Iterable[Batch]) -> tuple[Sides, Sides]:
     """Give the segments, and the newest SACK block of each acknowledgement that has any."""
     import duckdb
 
+    segments, blocks = _Growing(_SEGMENT), _Growing(_BLOCK)
     with duckdb.connect() as connection:
-        segments: list[Sides] = []
-        blocks: list[Sides] = []
         rest = iter(batches)
         while group := list(itertools.islice(rest, BATCHES)):
             connection.register("batch", Rows("segments", group))
-            segments.append(_fetch(connection, _QUERY))
-            blocks.append(_fetch(connection, _BLOCKS))
-    return _joined(segments, _SEGMENT), _joined(blocks, _BLOCK)
+            segments.add(_fetch(connection, _QUERY))
+            blocks.add(_fetch(connection, _BLOCKS))
+    return segments.sides(), blocks.sides()
 
 
 def stored(connection: "duckdb.DuckDBPyConnection", flow_id: int) -> tuple[Sides, Sides]:
     """Give the same of the table `segments` of a store."""
     table = f"(FROM segments WHERE flow_id = {flow_id:d})"
     queries = (query.replace("FROM batch", f"FROM {table}") for query in (_QUERY, _BLOCKS))
-    segments, blocks = (_fetch(connection, query) for query in queries)
-    return _joined([segments], _SEGMENT), _joined([blocks], _BLOCK)
+    segments, blocks = (_in_time(_fetch(connection, query)) for query in queries)
+    return segments, blocks
 
 
 def wide(values: Any) -> Any:
@@ -114,22 +113,40 @@ def _narrow(values: Any) -> Any:
     return values.astype(next(fit), copy=False)
 
 
-def _joined(parts: list[Sides], names: list[str]) -> Sides:
+class _Growing:
+    """Columns of both sides that grow where they are: parts to join would be in memory twice."""
+
+    def __init__(self, names: list[str]) -> None:
+        import numpy
+
+        self._sides: Sides = (
+            {name: numpy.zeros(0, dtype=numpy.int8) for name in names},
+            {name: numpy.zeros(0, dtype=numpy.int8) for name in names},
+        )
+
+    def add(self, more: Sides) -> None:
+        import numpy
+
+        for columns, part in zip(self._sides, more, strict=True):
+            for name, values in part.items():
+                kind = numpy.promote_types(columns[name].dtype, values.dtype)
+                grown = columns.pop(name).astype(kind, copy=False)
+                rows = len(grown)
+                grown.resize(rows + len(values), refcheck=False)
+                grown[rows:] = values
+                columns[name] = grown
+
+    def sides(self) -> Sides:
+        return _in_time(self._sides)
+
+
+def _in_time(sides: Sides) -> Sides:
+    """Sort by time where it is needed, and keep the order of frames."""
     import numpy
 
-    def side(number: int) -> Columns:
-        # A column's parts go as soon as it is whole: of ten million segments they are 100 MB.
-        joined = {
-            name: numpy.concatenate([part[number].pop(name) for part in parts])
-            if parts
-            else numpy.zeros(0, dtype=numpy.int64)
-            for name in names
-        }
-        if (joined["ts_ns"][1:] < joined["ts_ns"][:-1]).any():
-            # A sort that keeps the order of frames.
-            order = numpy.argsort(joined["ts_ns"], kind="stable")
-            for name in names:
-                joined[name] = joined[name][order]
-        return joined
-
-    return side(0), side(1)
+    for columns in sides:
+        if (columns["ts_ns"][1:] < columns["ts_ns"][:-1]).any():
+            order = numpy.argsort(columns["ts_ns"], kind="stable")
+            for name in list(columns):
+                columns[name] = columns[name][order]
+    return sides

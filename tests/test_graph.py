@@ -16,7 +16,7 @@ from tcpwhy.graph.drawing import specification
 from tcpwhy.graph.pack import column
 from tcpwhy.graph.page import _IMPORT, _static, bundle
 from tcpwhy.graph.palette import colours, contrast
-from tcpwhy.graph.segments import KINDS
+from tcpwhy.graph.segments import KINDS, _Growing, _narrow
 from tcpwhy.report import palette as report_palette
 from tcpwhy.terminal import colours as terminal_colours
 
@@ -236,6 +236,19 @@ def test_pipe_is_drawn_as_the_file_is(tcpwhy, graph, tmp_path):
         run = tcpwhy("graph", "-", "-o", path, stdin=file)
     assert run.returncode == 0, run.stderr
     assert path.read_text() == graph.svg()
+
+
+def test_segments_keep_their_numbers_however_they_come():
+    stamps, acks = [5, 2**62, 7, 7, 2**40], [-2, 127, 128, -(2**31), 2**31]
+    held = _Growing(["ts_ns", "ack"])
+    for at, ack in zip(stamps, acks, strict=True):
+        one = {"ts_ns": _narrow([at]), "ack": _narrow([ack])}
+        none = {name: values[:0] for name, values in one.items()}
+        held.add((none, one))
+    orig, resp = held.sides()
+    assert not len(orig["ack"])
+    assert resp["ts_ns"].tolist() == sorted(stamps)
+    assert resp["ack"].tolist() == [-2, 128, -(2**31), 2**31, 127]
 
 
 def test_store_without_segments_shows_intervals(tcpwhy, tmp_path):

@@ -12,6 +12,7 @@ from tcpwhy import InputError, Store, UsageError
 from tcpwhy.sinks import store as store_module
 from tcpwhy.sinks.store import Sink
 from tcpwhy.store import questions, ulid
+from tcpwhy.store.files import write_answer
 
 DAY = 86400 * 10**9
 SPAN = {"start_ns": 20_000 * DAY, "end_ns": 20_000 * DAY + 10**9, "data_packets": 10}
@@ -139,6 +140,14 @@ def test_an_answer_has_the_format_that_its_file_names(tcpwhy, tmp_path):
     assert (refused.returncode, "known are .csv" in refused.stderr) == (2, True)
     foreign = tcpwhy("query", store, "SELECT * FROM read_csv('/etc/hostname')")
     assert foreign.returncode == 2
+
+
+def test_a_question_is_asked_once_for_its_file(tmp_path):
+    with duckdb.connect() as connection:
+        connection.execute("CREATE SEQUENCE asked")
+        answer = connection.sql("SELECT nextval('asked') AS times")
+        write_answer(answer, tmp_path / "answer.csv", format="csv")
+    assert (tmp_path / "answer.csv").read_text() == "times\n1\n"
 
 
 def test_a_wide_answer_of_few_rows_is_written_value_by_value(tcpwhy, tmp_path):

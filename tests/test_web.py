@@ -21,7 +21,7 @@ from tcpwhy.web import reader as reading
 from tcpwhy.web import slices
 from tcpwhy.web.app import make
 from tcpwhy.web.guard import POLICY, is_loopback
-from tcpwhy.web.overview import SHORT_NS
+from tcpwhy.web.overview import SHORT_NS, Range, counts
 from tcpwhy.web.reader import Reader
 from tcpwhy.web.rollup import Rollup
 
@@ -109,6 +109,24 @@ def test_the_overview_adds_up_whether_it_reads_sums_or_rows(client):
         "none",
         "random_loss",
     }
+
+
+def test_flows_are_counted_once_wherever_their_rows_lie(tmp_path, batch_of):
+    sink = Sink(str(tmp_path / "s"), ("flows",))
+
+    def part(*halves):
+        rows = (row(n, direction=direction, limitation="policer") for n, direction in halves)
+        sink.write("flows", batch_of("flows", *rows))
+        sink.flush()
+
+    part((1, "orig"), (1, "resp"), (2, "orig"), (3, "orig"))
+    part((3, "resp"), (4, "orig"), (4, "resp"), (5, "resp"), (6, "resp"))
+    part((5, "orig"), (7, "orig"))
+    sink.close()
+    reader = Reader(tmp_path / "s")
+    for begin, end, flows in ((0, 9, 7), (2, 5, 3), (8, 9, 0)):
+        span = Range(BEGIN + begin * 60 * SECOND, BEGIN + end * 60 * SECOND)
+        assert counts(reader, span)["flows"] == flows
 
 
 @pytest.mark.parametrize(

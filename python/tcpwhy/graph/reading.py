@@ -13,7 +13,7 @@ from tcpwhy.explain.reading import read as read_facts
 from tcpwhy.graph.coarse import coarse
 from tcpwhy.graph.piped import spooled
 from tcpwhy.graph.samples import sampled
-from tcpwhy.graph.segments import Columns, columns, stored
+from tcpwhy.graph.segments import Sides, columns, stored, wide
 from tcpwhy.graph.simulated import simulated
 from tcpwhy.graph.trace import Trace, trace
 from tcpwhy.graph.windows import READERS, with_cwnd
@@ -64,19 +64,22 @@ def _of_flow(source: str, flow: int | str | None, watch: Watch, cwnd: Source | N
     return [with_cwnd(found, cwnd) for found in traces] if cwnd else traces
 
 
-def _of_store(source: str, flow_id: int) -> tuple[Columns, Columns]:
+def _of_store(source: str, flow_id: int) -> tuple[Sides, Sides]:
     store = Store(source)
     with explained(store.path), store.connect() as connection:
         return stored(connection, flow_id)
 
 
-def _traces(facts: Facts, segments: Columns, blocks: Columns) -> Iterator[Trace]:
+def _traces(facts: Facts, segments: Sides, blocks: Sides) -> Iterator[Trace]:
     start = min(half.start_ns for half in facts.halves)
     end = max(half.end_ns for half in facts.halves)
+    has_segments = any(len(side["ts_ns"]) for side in segments)
+    for side in (*segments, *blocks):
+        side["t"] = wide(side.pop("ts_ns")) - start
     for half in facts.halves:
         intervals = facts.intervals[half.direction]
         if half.unique_bytes or not any(other.unique_bytes for other in facts.halves):
-            if len(segments["ts_ns"]):
+            if has_segments:
                 yield trace(half, intervals, segments, blocks, start, end)
             else:
                 yield coarse(half, intervals, start, end)

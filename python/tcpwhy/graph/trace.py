@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tcpwhy.explain.facts import Half, Interval
-from tcpwhy.graph.segments import FLAGS, KINDS, Columns
+from tcpwhy.graph.segments import FLAGS, KINDS, Columns, Sides, wide
 
 RETRANSMISSIONS = KINDS[1:6]
 """Kinds of segments that carry bytes again."""
@@ -54,16 +54,14 @@ class Trace:
 def trace(
     half: Half,
     intervals: Sequence[Interval],
-    segments: Columns,
-    blocks: Columns,
+    segments: Sides,
+    blocks: Sides,
     start_ns: int,
     end_ns: int,
 ) -> Trace:
     """Give what is drawn of a direction, of a flow from `start_ns` to `end_ns`."""
     side = 0 if half.direction == "orig" else 1
-    own = _picked(segments, segments["side"] == side, start_ns)
-    peer = _picked(segments, segments["side"] != side, start_ns)
-    sack = _picked(blocks, blocks["side"] != side, start_ns)
+    own, peer, sack = segments[side], segments[1 - side], blocks[1 - side]
     series = _sent(own) | _answered(peer)
     series |= _windows(own, series, half)
     return Trace(
@@ -91,29 +89,21 @@ def verdicts(intervals: Sequence[Interval], start_ns: int) -> list[Verdict]:
     ]
 
 
-def _picked(columns: Columns, chosen: Any, start_ns: int) -> Columns:
-    """Take rows in the order of time. Copies of a sort that keeps the order of frames."""
-    import numpy
-
-    rows = numpy.flatnonzero(chosen)
-    rows = rows[numpy.argsort(columns["ts_ns"][rows], kind="stable")]
-    taken = {name: values[rows] for name, values in columns.items()}
-    taken["t"] = taken.pop("ts_ns") - start_ns
-    return taken
-
-
 def _where(columns: Columns, chosen: Any) -> Columns:
-    return {name: values[chosen] for name, values in columns.items()}
+    # Of most flows all are chosen: what is not copied is half of what a trace holds.
+    return columns if chosen.all() else {name: v[chosen] for name, v in columns.items()}
 
 
 def _sent(own: Columns) -> dict[str, Columns]:
     """Give new data, each with the flight size that it made."""
-    # Not all columns of what is most of a flow: they are copied.
     wanted = ("t", "seq_start", "seq_end", "frame", "flight")
     new = _where({name: own[name] for name in wanted}, own["kind"] == KINDS.index("new"))
-    data = {"t": new["t"], "lo": new["seq_start"], "hi": new["seq_end"], "frame": new["frame"]}
-    known = {"t": new["t"], "v": new["flight"]}
-    return {"data": data, "flight": _where(known, known["v"] >= 0)}
+    lo, hi = wide(new["seq_start"]), wide(new["seq_end"])
+    known = _where({"t": new["t"], "v": new["flight"]}, new["flight"] >= 0)
+    return {
+        "data": {"t": new["t"], "lo": lo, "hi": hi, "frame": new["frame"]},
+        "flight": known | {"v": wide(known["v"])},
+    }
 
 
 def _answered(peer: Columns) -> dict[str, Columns]:
@@ -125,21 +115,23 @@ def _answered(peer: Columns) -> dict[str, Columns]:
     acks = _where(acks, (peer["ack"] >= 0) & ~reset & (peer["kind"] != KINDS.index("keep_alive")))
     forward = numpy.maximum.accumulate(acks["ack"]) if len(acks["ack"]) else acks["ack"]
     # An acknowledgement that came late says nothing new of ack or window.
-    acks = _where(acks | {"forward": forward}, acks["ack"] == forward)
-    moved = numpy.ones(len(acks["t"]), dtype=bool)
-    if len(moved) > 1:
-        moved[1:] = (numpy.diff(acks["ack"]) != 0) | (numpy.diff(acks["rwnd"]) != 0)
+    acks = _where(acks, acks["ack"] == forward)
+    ack, rwnd = acks["ack"], acks["rwnd"]
+    moved = numpy.ones(len(ack), dtype=bool)
+    moved[1:] = (ack[1:] != ack[:-1]) | (rwnd[1:] != rwnd[:-1])
     kept = _where(acks, moved | (acks["rtt"] >= 0))
-    windows = _where(kept, kept["rwnd"] >= 0)
-    timed = _where(peer, peer["rtt"] >= 0)
-    least = numpy.minimum.accumulate(timed["rtt"]) if len(timed["rtt"]) else timed["rtt"]
+    windows = _where({name: kept[name] for name in ("t", "ack", "rwnd")}, kept["rwnd"] >= 0)
+    room = wide(windows["rwnd"])
+    timed = _where({name: peer[name] for name in ("t", "rtt", "frame")}, peer["rtt"] >= 0)
+    rtt = wide(timed["rtt"])
+    least = numpy.minimum.accumulate(rtt) if len(rtt) else rtt
     lower = numpy.ones(len(least), dtype=bool)
-    lower[1:] = numpy.diff(least) < 0
+    lower[1:] = least[1:] < least[:-1]
     return {
-        "ack": {"t": kept["t"], "v": kept["ack"], "frame": kept["frame"]},
-        "edge": {"t": windows["t"], "v": windows["ack"] + windows["rwnd"]},
-        "rwnd": {"t": windows["t"], "v": windows["rwnd"]},
-        "rtt": {"t": timed["t"], "v": timed["rtt"], "frame": timed["frame"]},
+        "ack": {"t": kept["t"], "v": wide(kept["ack"]), "frame": kept["frame"]},
+        "edge": {"t": windows["t"], "v": windows["ack"] + room},
+        "rwnd": {"t": windows["t"], "v": room},
+        "rtt": {"t": timed["t"], "v": rtt, "frame": timed["frame"]},
         "rtt_min": {"t": timed["t"][lower], "v": least[lower]},
     }
 
@@ -201,17 +193,15 @@ def _ack_marks(peer: Columns, sack: Columns) -> dict[str, Columns]:
         below = sack["right"] <= sack["ack"]
         blocks = sack | {"seq_start": sack["left"], "seq_end": sack["right"]}
         marks |= {"sack": _mark(blocks, ~below), "dsack": _mark(blocks, below)}
-    wanted = ("t", "rwnd", "seq_start", "seq_end", "frame", "proof")
-    known = {name: acks[name] for name in wanted}
-    known = _where(known, (peer["rwnd"] >= 0) & (peer["ack"] >= 0))
-    closed = known["rwnd"] == 0
+    told = numpy.flatnonzero((peer["rwnd"] >= 0) & (peer["ack"] >= 0))
+    closed = peer["rwnd"][told] == 0
     begins = numpy.flatnonzero(closed & ~numpy.append(False, closed[:-1]))
-    windows = _mark(known, begins)
+    windows = _mark(acks, told[begins])
     opens = numpy.flatnonzero(~closed)
     later = numpy.searchsorted(opens, begins)
-    last = len(known["t"]) - 1
+    last = len(told) - 1
     ends = [int(opens[at]) if at < len(opens) else last for at in later]
-    windows["t1"] = known["t"][numpy.asarray(ends, dtype=numpy.int64)]
+    windows["t1"] = peer["t"][told[numpy.asarray(ends, dtype=numpy.int64)]]
     return marks | {"zero_window": windows}
 
 
@@ -219,25 +209,17 @@ def _stalls(own: Columns) -> dict[str, Columns]:
     """Give the silences longer than the sender's retransmission timeout."""
     import numpy
 
-    wanted = ("t", "rto", "seq_start", "seq_end", "frame", "proof")
-    data = _where({name: own[name] for name in wanted}, own["kind"] < KINDS.index("syn"))
-    silence = numpy.diff(data["t"])
-    behind = numpy.flatnonzero(silence > data["rto"][:-1])
-    stalls = _mark(data, behind)
+    is_data = own["kind"] < KINDS.index("syn")
+    data = _where({"t": own["t"], "rto": own["rto"]}, is_data)
+    behind = numpy.flatnonzero(numpy.diff(data["t"]) > data["rto"][:-1])
+    stalls = _mark(own, numpy.flatnonzero(is_data)[behind])
     stalls["t1"] = data["t"][behind + 1]
     return {"stall": stalls}
 
 
 def _mark(columns: Columns, chosen: Any) -> Columns:
-    taken = {
-        "t": columns["t"][chosen],
-        "y0": columns["seq_start"][chosen],
-        "y1": columns["seq_end"][chosen],
-        "frame": columns["frame"][chosen],
-    }
-    if "proof" in columns:
-        taken["proof"] = columns["proof"][chosen]
-    return taken
+    names = {"t": "t", "y0": "seq_start", "y1": "seq_end", "frame": "frame", "proof": "proof"}
+    return {name: wide(columns[of][chosen]) for name, of in names.items() if of in columns}
 
 
 def _bit(flag: str) -> int:

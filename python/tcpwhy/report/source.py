@@ -10,7 +10,7 @@ from tcpwhy._core import InputError
 from tcpwhy.analysis import analyze
 from tcpwhy.explain.choice import Watch
 from tcpwhy.store import Store, explained
-from tcpwhy.store.files import AsArrow
+from tcpwhy.store.files import streamed
 
 if TYPE_CHECKING:
     import duckdb
@@ -59,7 +59,7 @@ def subset(source: Source, flows: Sequence[int]) -> Iterator["duckdb.DuckDBPyCon
     with duckdb.connect() as connection:
         for table in TABLES:
             rows = source.connection.sql(f"FROM {table} WHERE flow_id IN ({ids})")
-            connection.register("chosen", AsArrow(rows))
+            connection.register("chosen", streamed(rows))
             connection.execute(f"CREATE TABLE {table} AS FROM chosen")
             connection.unregister("chosen")
         yield connection

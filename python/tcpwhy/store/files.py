@@ -78,14 +78,13 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-class AsArrow:
-    """Hides that a relation is one: DuckDB refuses those of other connections, but not Arrow."""
+def streamed(answer: "duckdb.DuckDBPyRelation") -> object:
+    """Give an answer to register with another connection, which may read it once.
 
-    def __init__(self, relation: "duckdb.DuckDBPyRelation") -> None:
-        self._relation = relation
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self._relation.__arrow_c_stream__(requested_schema)
+    DuckDB refuses relations of other connections. An object with the interface of Arrow would be
+    asked three times for one reading, and each time is the whole question again.
+    """
+    return answer.__arrow_c_stream__()
 
 
 def write_answer(answer: "duckdb.DuckDBPyRelation", path: Path, *, format: str) -> None:
@@ -93,5 +92,5 @@ def write_answer(answer: "duckdb.DuckDBPyRelation", path: Path, *, format: str) 
     import duckdb
 
     with duckdb.connect() as connection:
-        connection.register("answer", AsArrow(answer))
+        connection.register("answer", streamed(answer))
         write_file(connection, "FROM answer", path, format=format)

@@ -11,7 +11,7 @@ from tcpwhy.explain.reading import of_tables
 from tcpwhy.report import flowpage
 from tcpwhy.report.markup import joined
 from tcpwhy.report.pictures import NARROW, SIZE
-from tcpwhy.store.files import AsArrow
+from tcpwhy.store.files import streamed
 from tcpwhy.web.overview import Range
 from tcpwhy.web.reader import Reader
 
@@ -126,6 +126,6 @@ def _copy(
     table: str,
     where: str,
 ) -> None:
-    target.register("rows", AsArrow(source.sql(f"FROM {table} WHERE {where}")))
+    target.register("rows", streamed(source.sql(f"FROM {table} WHERE {where}")))
     target.execute(f"CREATE TABLE {table} AS FROM rows")
     target.unregister("rows")

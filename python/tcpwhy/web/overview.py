@@ -115,13 +115,24 @@ def _of_rows(
 
 def counts(reader: Reader, span: Range) -> dict[str, Any]:
     """Count flows and bytes of a range, and how much of them has a verdict."""
-    query = f"""SELECT count(DISTINCT flow_id) AS flows,
-            count(*) FILTER (data_packets > 0) AS directions,
+    query = f"""SELECT count(*) FILTER (data_packets > 0) AS directions,
             coalesce(sum(unique_bytes), 0)::BIGINT AS bytes,
             coalesce(sum(unique_bytes) FILTER (limitation IS NOT NULL), 0)::BIGINT AS judged_bytes,
             coalesce(sum(unique_bytes) FILTER (confidence = 'high'), 0)::BIGINT AS sure_bytes
         FROM flows WHERE {span.where}"""
-    return reader.ask(query)[0]
+    return reader.ask(_FLOWS.format(where=span.where))[0] | reader.ask(query)[0]
+
+
+_FLOWS = """SELECT count(*) FILTER (NOT is_second) - count(alone) + count(DISTINCT alone) AS flows
+    FROM (
+        SELECT is_second, CASE WHEN NOT is_first AND NOT is_second THEN flow_id END AS alone FROM (
+            SELECT flow_id, lag(flow_id) OVER () IS NOT DISTINCT FROM flow_id AS is_second,
+                lead(flow_id) OVER () IS NOT DISTINCT FROM flow_id AS is_first
+            FROM flows WHERE {where}
+        )
+    )"""
+"""Counts flows, which have up to two rows. Nearly all of these are neighbours in a part, so that
+few are left to tell apart: a third of the time of `count(DISTINCT flow_id)`."""
 
 
 FINE = 200

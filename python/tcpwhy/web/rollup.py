@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from tcpwhy.store.files import AsArrow, quoted
+from tcpwhy.store.files import quoted, streamed
 from tcpwhy.web.reader import Part, Reader
 
 STEP_NS = 60 * 10**9
@@ -76,7 +76,7 @@ class Rollup:
             cursor.executemany("DELETE FROM sums WHERE part = ?", [[path] for path in gone or [""]])
             if group:
                 with self._reader.cursor(READ_LIMIT_S) as source:
-                    cursor.register("new", AsArrow(source.sql(_sums_of(group))))
+                    cursor.register("new", streamed(source.sql(_sums_of(group))))
                     cursor.execute("INSERT INTO sums FROM new")
             cursor.commit()
         finally:

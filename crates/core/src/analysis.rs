@@ -13,7 +13,7 @@ use crate::flow::time::period::{Period, PeriodKind};
 use crate::flow::time::segmenter::Interval;
 use crate::judge::{Judge, Judged, Past};
 use crate::options::Options;
-use crate::record::{Ends, ObservedRow, Rows, Table, Verdict};
+use crate::record::{Ends, Judgement, ObservedRow, Rows, Table};
 use crate::report;
 use crate::stream::Opening;
 use crate::units::{Nanos, Seq};
@@ -34,7 +34,7 @@ pub(crate) struct Analysis {
     pub tunnels: HashMap<u16, Arc<str>>,
     pub rows: Rows,
     /// The verdict of a direction that sent no data: the same for all of them.
-    no_data: Option<Verdict>,
+    no_data: Option<Judgement>,
     /// Frame number of the newest segment; entries keep the low half of theirs.
     pub frame: u64,
     /// Segments that may open a connection, where connections are numbered.

@@ -4,10 +4,11 @@
 use crate::diagnosis::memory::{Memory, Observed};
 use crate::diagnosis::model::filter::Belief;
 use crate::diagnosis::model::{self, MODEL};
+use crate::diagnosis::remedy::Advised;
 use crate::diagnosis::tally::Tally;
 use crate::diagnosis::{
-    Case, Cause, Confidence, Context, Facts, Finding, ONE_WAY, Shares, SoFar, diagnose, doubt,
-    evidence, headroom, remedy,
+    Case, Cause, Confidence, Context, Facts, Finding, Limitation, ONE_WAY, Shares, SoFar, diagnose,
+    doubt, evidence, headroom,
 };
 use crate::flow::half::Half;
 use crate::flow::path::capacity::Capacity;
@@ -15,7 +16,6 @@ use crate::flow::time::gaps::Gaps;
 use crate::flow::time::period::{Period, PeriodKind};
 use crate::flow::time::segmenter::Interval;
 use crate::flow::time::sums::Sums;
-use crate::limit::Limitation;
 use crate::options::Options;
 use crate::reason::GainUnknown;
 use crate::record::{Ends, Judgement, Text, Verdict};
@@ -263,7 +263,9 @@ impl Judge<'_> {
         columns.next_limitation = next.map(Limitation::name);
         columns.evidence = Some(evidence::sentence(case, finding));
         let Ends { src, dst, .. } = self.ends;
-        columns.remedy = Some(remedy::advice(case, finding.cause, headroom.ok(), &src, &dst));
+        let advised =
+            Advised { case, cause: finding.cause, headroom: headroom.ok(), src: &src, dst: &dst };
+        columns.remedy = Some(advised.remedy());
     }
 
     /// The scores of a stretch.

@@ -1,7 +1,7 @@
 //! From scores to one answer: the decision tree of Siekkinen et al. 2008 as IM 2021 uses it.
 
+use crate::diagnosis::limit::Limitation;
 use crate::flow::time::period::PeriodKind;
-use crate::limit::Limitation;
 use crate::score::Scores;
 
 /// The tree's answer for a stretch of this kind, or why it has none.

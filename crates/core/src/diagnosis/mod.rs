@@ -2,23 +2,21 @@
 //!
 //! Whose time it was is one layer ([`crate::flow::time::clock`], [`shares`]). What limited the
 //! stretch is another: items of evidence ([`items`]), each worth so much for each answer
-//! ([`model`]). Which cause made the limitation, facts say ([`cause`]).
+//! ([`model`]). Which cause made the limitation, facts say; each limitation has
+//! a file ([`limit`]).
 
 pub mod adviser;
-mod application;
-mod cause;
 mod decimal;
 pub mod doubt;
 pub mod evidence;
 pub mod facts;
 pub mod headroom;
 pub mod items;
+pub mod limit;
 pub mod memory;
 pub mod model;
 mod possible;
-mod receiver;
 pub mod remedy;
-mod sender;
 mod shares;
 mod silence;
 pub mod so_far;
@@ -26,8 +24,8 @@ pub mod tally;
 pub mod threshold;
 pub mod words;
 
-pub use crate::limit::{Cause, Confidence, Limitation};
 pub use facts::{Context, Facts};
+pub use limit::{Cause, Confidence, Limitation};
 pub use shares::Shares;
 pub use so_far::SoFar;
 
@@ -115,7 +113,7 @@ pub fn diagnose(case: &Case, observed: &Observed, belief: &mut Belief) -> Option
     }
     let chances = belief.follow(&MODEL.filter, &log_odds, case.facts.span_s as f32);
     let answer = most_likely(&chances);
-    let shares = Shares::of(case, cause::within(answer, case));
+    let shares = Shares::of(case, answer.cause(case));
     let finding = Finding { shares, ..found(case, chances) };
     Some(Finding { confidence: doubt::tempered(&finding, case), ..finding })
 }
@@ -138,7 +136,7 @@ fn found(case: &Case, chances: ByAnswer) -> Finding {
     // The answer is the likelier one, also where such answers are right less often than they seem.
     let alternative = Some((next, (others[next as usize] * left.min(1.0)).min(probability)));
     Finding {
-        cause: cause::within(answer, case),
+        cause: answer.cause(case),
         probability,
         confidence: MODEL.confidence(probability),
         alternative: alternative.filter(|(_, chance)| *chance > 0.0),

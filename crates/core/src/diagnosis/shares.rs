@@ -4,7 +4,8 @@
 //! another owner's, by chance or since the observer is far away; what limited the stretch as a
 //! whole tells whose they were.
 
-use super::{Case, Cause, Limitation, application, receiver, threshold};
+use super::limit::{application, receiver_window};
+use super::{Case, Cause, Limitation, threshold};
 
 /// Shares of the time of a stretch, which sum to one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -63,7 +64,7 @@ impl Shares {
                 self.network += waited;
             }
             Limitation::ReceiverWindow
-                if self.receiver_window < threshold::UNSEEN || receiver::is_filled(case) =>
+                if self.receiver_window < threshold::UNSEEN || receiver_window::is_filled(case) =>
             {
                 self.receiver_window += std::mem::take(&mut self.network);
             }

@@ -1,5 +1,5 @@
-//! Scores: each says of a span of a direction how much one limitation shows, or that it cannot tell.
-//! A score is a file and a row here: the row makes its column.
+//! Scores: each says of a span how much one limitation shows, or that it cannot tell. A score is a
+//! file and a row here: the row makes its column.
 
 mod burstiness;
 mod dispersion;

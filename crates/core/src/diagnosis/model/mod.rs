@@ -11,7 +11,7 @@ mod forest;
 mod table;
 
 use super::memory::Observed;
-use crate::limit::{Confidence, Limitation};
+use super::{Confidence, Limitation};
 use forest::Forest;
 use std::sync::LazyLock;
 use table::Table;

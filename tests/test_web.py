@@ -278,7 +278,7 @@ def test_questions_of_ones_own(client):
 
 @pytest.mark.parametrize("at_once", [1, 7, 50, 10**6])
 @pytest.mark.parametrize("is_read", [True, False])
-def test_a_question_over_time_is_the_same_by_stretches(
+def test_a_question_over_time_is_the_same_by_spans(
     store, batch_of, monkeypatch, at_once, is_read
 ):
     """Also with minutes that the sums leave out, and halves with many intervals in a minute."""

@@ -117,7 +117,7 @@ impl Analyse for Analysis {
         }
         let side = side(entry);
         if followed.flow.halves[side].segmenter().is_some_and(|s| s.has_ended_some()) {
-            self.judge_stretches(followed, side);
+            self.judge_ended(followed, side);
         }
     }
 
@@ -233,7 +233,7 @@ impl Analysis {
         if followed.flow.halves[side].totals.packets == 0 {
             return false;
         }
-        self.judge_stretches(followed, side);
+        self.judge_ended(followed, side);
         let ends = report::ends(&followed.flow, flow_id, side);
         let pprate = followed.flow.halves[side].capacity(self.options.min_packets);
         let mut judge = judge_of(followed, side, ends, pprate, (&self.options, &self.too_short));
@@ -285,7 +285,7 @@ impl Analysis {
     }
 
     /// Judges the intervals and periods that have ended, and reports them where they are wanted.
-    fn judge_stretches(&mut self, followed: &mut Followed, side: usize) {
+    fn judge_ended(&mut self, followed: &mut Followed, side: usize) {
         let Some(segmenter) = followed.flow.halves[side].segmenter_mut() else { return };
         let crowded = segmenter.crowded_periods();
         let intervals = std::mem::take(&mut segmenter.intervals);

@@ -1,5 +1,5 @@
-//! From the facts of a half to its verdicts: the paper's tree and the refined diagnosis, stretch by
-//! stretch and for the whole.
+//! From the facts of a half to its verdicts: the paper's tree and the refined diagnosis, for each
+//! interval, each period and the whole.
 
 use crate::diagnosis::memory::{Memory, Observed};
 use crate::diagnosis::model::filter::Belief;
@@ -192,7 +192,7 @@ impl Judge<'_> {
         }
     }
 
-    /// What the items say of a stretch that is no interval.
+    /// What the items say of a period, or of the whole.
     fn look(&self, case: &Case) -> Observed {
         self.tally.as_ref().map_or_else(|| Memory::default().look(case), |tally| tally.look(case))
     }
@@ -268,7 +268,7 @@ impl Judge<'_> {
         columns.remedy = Some(advised.remedy());
     }
 
-    /// The scores of a stretch.
+    /// The scores of a span.
     fn scores(&self, sums: &Sums, gaps: Option<&Gaps>) -> Scores {
         Scores::of(&Evidence {
             sums,
@@ -280,7 +280,7 @@ impl Judge<'_> {
         })
     }
 
-    /// The paper's verdict for a stretch, as columns.
+    /// The paper's verdict for a span, as columns.
     fn paper(&self, kind: PeriodKind, sums: &Sums, gaps: Option<&Gaps>) -> Judgement {
         let scores = self.scores(sums, gaps);
         let answer = verdict::siekkinen(kind, &scores);

@@ -4,7 +4,7 @@ use crate::diagnosis::limit::Limitation;
 use crate::flow::time::period::PeriodKind;
 use crate::score::Scores;
 
-/// The tree's answer for a stretch of this kind, or why it has none.
+/// The tree's answer for a period of this kind, or why it has none.
 pub(crate) fn siekkinen(kind: PeriodKind, scores: &Scores) -> Result<Limitation, &'static str> {
     match kind {
         PeriodKind::Alp => return Ok(Limitation::Application),

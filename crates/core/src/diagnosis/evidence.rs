@@ -20,11 +20,11 @@ pub fn sentence(case: &Case, finding: &Finding) -> Text {
     parts.collect::<Vec<_>>().join("; ").into()
 }
 
-/// That the losses lie before the stretch, where they do.
+/// That the losses lie before the interval, where they do.
 pub fn earlier(case: &Case) -> String {
     let shown = case.policer.is_some() || case.losses.is_some();
     match case.facts.losses == 0 && shown {
-        true => "all of them before this stretch".to_owned(),
+        true => "all of them before this interval".to_owned(),
         false => String::new(),
     }
 }
@@ -158,7 +158,7 @@ pub fn times(number: u32) -> String {
 }
 
 /// What is said of an answer that rests on losses of before.
-pub const NONE_NOW: &str = "losses only before this stretch";
+pub const NONE_NOW: &str = "losses only before this interval";
 /// Use of a link from which its capacity is not what the gaps between packets say: it varies, or
 /// they were spread by something else.
 const MORE_THAN_ALL: f64 = 1.15;
@@ -198,7 +198,7 @@ mod tests {
             "{text}"
         );
         let policed = said(Cause::Policer, Facts { loss_ratio: 0.0, ..facts });
-        assert_eq!(policed, "losses only before this stretch; RTT unknown");
+        assert_eq!(policed, "losses only before this interval; RTT unknown");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The refined diagnosis: from facts to one cause, with what speaks for it.
 //!
 //! Whose time it was is one layer ([`crate::flow::time::clock`], [`shares`]). What limited the
-//! stretch is another: items of evidence ([`items`]), each worth so much for each answer
+//! interval is another: items of evidence ([`items`]), each worth so much for each answer
 //! ([`model`]). Which cause made the limitation, facts say; each limitation has
 //! a file ([`limit`]).
 
@@ -38,7 +38,7 @@ use memory::Observed;
 use model::filter::Belief;
 use model::{ByAnswer, MODEL};
 
-/// A stretch of a half to be judged.
+/// An interval of a half, a period or the whole, to be judged.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Case {
     /// Its facts.
@@ -73,7 +73,7 @@ impl Case {
     }
 }
 
-/// The answer for a stretch.
+/// The answer for an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Finding {
     /// What limited it.
@@ -94,7 +94,7 @@ pub struct Finding {
 pub const ONE_WAY: &str =
     "no acknowledgements in the capture: it is unknown what the sender waited for";
 
-/// What limited the stretch that the items say this of, where `belief` is what was believed
+/// What limited the interval that the items say this of, where `belief` is what was believed
 /// before. `None` when it shows nothing at all, or nothing of what it waited for.
 pub fn diagnose(case: &Case, observed: &Observed, belief: &mut Belief) -> Option<Finding> {
     if case.facts.span_s <= 0.0 {
@@ -118,13 +118,13 @@ pub fn diagnose(case: &Case, observed: &Observed, belief: &mut Belief) -> Option
     Some(Finding { confidence: doubt::tempered(&finding, case), ..finding })
 }
 
-/// The same of a stretch that stands alone.
+/// The same of a span that stands alone.
 #[cfg(test)]
 pub fn diagnose_alone(case: &Case) -> Option<Finding> {
     diagnose(case, &Memory::default().look(case), &mut Belief::default())
 }
 
-/// What chances of all limitations make of a stretch; its shares are not known yet.
+/// What chances of all limitations make of an interval; its shares are not known yet.
 fn found(case: &Case, chances: ByAnswer) -> Finding {
     let answer = most_likely(&chances);
     let top = chances[answer as usize];

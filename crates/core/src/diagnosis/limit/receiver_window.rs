@@ -12,7 +12,7 @@ pub fn cause(case: &Case) -> Cause {
     // Unread data takes from the window: it closes, shrinks, or stays far below what it was.
     let shrinks = facts.window_sway.is_some_and(|sway| sway < threshold::SWAY);
     let filled = facts.openness.is_some_and(|open| open < threshold::OPENNESS);
-    // A stretch in which no data met any window is one in which it stood shut.
+    // An interval in which no data met any window is one in which it stood shut.
     let shut = context.rwnd_max.is_some() && facts.openness.is_none();
     // What no flight ever reached is no small buffer: it was shut, or too small for a segment.
     let reached = facts.at_edge.max(facts.inferred_fullness.unwrap_or(0.0));

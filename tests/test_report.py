@@ -131,7 +131,7 @@ def test_distributions_rise_to_one_and_tell_the_median(source_of):
     assert [p.value for p in points if p.share == 0.6] == pytest.approx([1000.0, 1000.0])
 
 
-def test_stretches_of_time_are_few_and_readable():
+def test_bins_of_time_are_few_and_readable():
     for length in (1, 3 * SECOND, 3600 * SECOND, 10**7 * SECOND, 10**9 * SECOND):
         step = distributions.step_ns(length)
         assert length <= step * distributions.COLUMNS

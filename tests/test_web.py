@@ -296,9 +296,7 @@ def test_questions_of_ones_own(client):
 
 @pytest.mark.parametrize("at_once", [1, 7, 50, 10**6])
 @pytest.mark.parametrize("is_read", [True, False])
-def test_a_question_over_time_is_the_same_by_stretches(
-    store, batch_of, monkeypatch, at_once, is_read
-):
+def test_a_question_over_time_is_the_same_by_spans(store, batch_of, monkeypatch, at_once, is_read):
     """Also with minutes that the sums leave out, and halves with many intervals in a minute."""
     silent = {"data_packets": 0, "unique_bytes": 0, "limitation": None}
     again = [row(n // 3, limitation="policer", start_ns=BEGIN + n * SECOND) for n in range(300)]

@@ -1,7 +1,7 @@
 """The words of a verdict: what they mean, how they look, whose time they are.
 
-They are declared once, in the core (`crates/core/src/limit.rs`); everything that shows or judges a
-verdict reads them here.
+They are declared once, in the core (`crates/core/src/diagnosis/limit/mod.rs`); everything that
+shows or judges a verdict reads them here.
 """
 
 from typing import NamedTuple

@@ -27,7 +27,7 @@ from tcpwhy import _core, vocabulary, worlds
 
 ROOT = Path(__file__).parents[2]
 CLASSES = [each.word for each in vocabulary.limitations() if each.word != "mixed"]
-"""The answers of the model, in the order of `limit.rs`."""
+"""The answers of the model, in the order of the core."""
 KEYS = ("flow_id", "direction", "start_ns", "end_ns")
 
 

@@ -13,7 +13,7 @@ use crate::flow::time::period::{Period, PeriodKind};
 use crate::flow::time::segmenter::Interval;
 use crate::judge::{Judge, Judged, Past};
 use crate::options::Options;
-use crate::record::{Ends, ObservedRow, Rows, Table, Verdict};
+use crate::record::{Ends, Judgement, ObservedRow, Rows, Table};
 use crate::report;
 use crate::stream::Opening;
 use crate::units::{Nanos, Seq};
@@ -34,7 +34,7 @@ pub(crate) struct Analysis {
     pub tunnels: HashMap<u16, Arc<str>>,
     pub rows: Rows,
     /// The verdict of a direction that sent no data: the same for all of them.
-    no_data: Option<Verdict>,
+    no_data: Option<Judgement>,
     /// Frame number of the newest segment; entries keep the low half of theirs.
     pub frame: u64,
     /// Segments that may open a connection, where connections are numbered.
@@ -117,7 +117,7 @@ impl Analyse for Analysis {
         }
         let side = side(entry);
         if followed.flow.halves[side].segmenter().is_some_and(|s| s.has_ended_some()) {
-            self.judge_stretches(followed, side);
+            self.judge_ended(followed, side);
         }
     }
 
@@ -233,7 +233,7 @@ impl Analysis {
         if followed.flow.halves[side].totals.packets == 0 {
             return false;
         }
-        self.judge_stretches(followed, side);
+        self.judge_ended(followed, side);
         let ends = report::ends(&followed.flow, flow_id, side);
         let pprate = followed.flow.halves[side].capacity(self.options.min_packets);
         let mut judge = judge_of(followed, side, ends, pprate, (&self.options, &self.too_short));
@@ -285,7 +285,7 @@ impl Analysis {
     }
 
     /// Judges the intervals and periods that have ended, and reports them where they are wanted.
-    fn judge_stretches(&mut self, followed: &mut Followed, side: usize) {
+    fn judge_ended(&mut self, followed: &mut Followed, side: usize) {
         let Some(segmenter) = followed.flow.halves[side].segmenter_mut() else { return };
         let crowded = segmenter.crowded_periods();
         let intervals = std::mem::take(&mut segmenter.intervals);

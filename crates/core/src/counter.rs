@@ -1,7 +1,7 @@
 //! Counters of one run: every bound that bites and every frame that is not analysed is counted here
 //! and shown with the results.
 
-use crate::limit::Confidence;
+use crate::diagnosis::limit::Confidence;
 
 /// Declares counters once: the enum, the names of the `counters` table, and their meaning.
 #[macro_export]

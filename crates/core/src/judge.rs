@@ -1,13 +1,14 @@
-//! From the facts of a half to its verdicts: the paper's tree and the refined diagnosis, stretch by
-//! stretch and for the whole.
+//! From the facts of a half to its verdicts: the paper's tree and the refined diagnosis, for each
+//! interval, each period and the whole.
 
 use crate::diagnosis::memory::{Memory, Observed};
 use crate::diagnosis::model::filter::Belief;
 use crate::diagnosis::model::{self, MODEL};
+use crate::diagnosis::remedy::Advised;
 use crate::diagnosis::tally::Tally;
 use crate::diagnosis::{
-    Case, Cause, Confidence, Context, Facts, Finding, ONE_WAY, Shares, SoFar, diagnose, doubt,
-    evidence, headroom, remedy,
+    Case, Cause, Confidence, Context, Facts, Finding, Limitation, ONE_WAY, Shares, SoFar, diagnose,
+    doubt, evidence, headroom,
 };
 use crate::flow::half::Half;
 use crate::flow::path::capacity::Capacity;
@@ -15,10 +16,9 @@ use crate::flow::time::gaps::Gaps;
 use crate::flow::time::period::{Period, PeriodKind};
 use crate::flow::time::segmenter::Interval;
 use crate::flow::time::sums::Sums;
-use crate::limit::Limitation;
 use crate::options::Options;
 use crate::reason::GainUnknown;
-use crate::record::{Ends, Text, Verdict};
+use crate::record::{Ends, Judgement, Text, Verdict};
 use crate::score::{Evidence, Scores};
 use crate::units::Nanos;
 use crate::verdict;
@@ -87,23 +87,23 @@ impl Past {
 /// The verdict of a whole half, and of its periods if they are wanted.
 pub struct Judged {
     /// The half's, if it is to be reported.
-    pub whole: Option<Verdict>,
+    pub whole: Option<Judgement>,
     /// Periods after Merge, each with its verdict.
-    pub periods: Vec<(Period, Verdict)>,
+    pub periods: Vec<(Period, Judgement)>,
     /// The refined finding; `None` for a half without data.
     pub finding: Option<Finding>,
 }
 
 impl Judged {
     /// Of a direction that sent no data.
-    pub fn of_silence(whole: Option<Verdict>) -> Judged {
+    pub fn of_silence(whole: Option<Judgement>) -> Judged {
         Judged { whole, periods: Vec::new(), finding: None }
     }
 }
 
 impl Judge<'_> {
     /// Judges the next interval, and says what to report of it if `rows` are wanted.
-    pub fn interval(&mut self, interval: &Interval, rows: bool) -> Option<Verdict> {
+    pub fn interval(&mut self, interval: &Interval, rows: bool) -> Option<Judgement> {
         self.observed = None;
         let refined = self.options.refined.then(|| {
             let case = self.case(&interval.sums);
@@ -115,7 +115,7 @@ impl Judge<'_> {
             return None;
         }
         let window = &interval.window;
-        let mut columns = self.paper(interval.kind, &window.sums, window.gaps.as_deref());
+        let (scores, mut columns) = self.paper(interval.kind, &window.sums, window.gaps.as_deref());
         if let Some((case, observed, finding)) = refined {
             self.refine(&mut columns, &case, finding.as_ref());
             if let Some(finding) = &finding {
@@ -123,12 +123,12 @@ impl Judge<'_> {
             }
             self.observed = Some(Box::new(observed));
         }
-        Some(columns)
+        Some((scores, columns))
     }
 
     /// Judges a period that has settled before the end, and says what to report of it if `rows`
     /// are wanted.
-    pub fn settled(&mut self, period: Period, rows: bool) -> Option<(Period, Verdict)> {
+    pub fn settled(&mut self, period: Period, rows: bool) -> Option<(Period, Judgement)> {
         let answer = self.paper_answer(&period);
         self.past.get_or_insert_default().add(&period, answer);
         rows.then(|| self.period(period))
@@ -146,7 +146,7 @@ impl Judge<'_> {
         let case = self.options.refined.then(|| self.case(&past.sums));
         let finding = case.as_ref().and_then(|case| self.longest(case));
         let whole = rows.then(|| {
-            let mut columns = self.paper_of_periods(&past);
+            let (scores, mut columns) = self.paper_of_periods(&past);
             if let Some(case) = &case {
                 self.refine(&mut columns, case, finding.as_ref());
                 if let Some(finding) = &finding
@@ -155,7 +155,7 @@ impl Judge<'_> {
                     argue(&mut columns, &self.look(case), finding);
                 }
             }
-            columns
+            (scores, columns)
         });
         let judged = match period_rows {
             true => periods.into_iter().map(|period| self.period(period)).collect(),
@@ -164,9 +164,9 @@ impl Judge<'_> {
         Judged { whole, periods: judged, finding }
     }
 
-    fn period(&mut self, period: Period) -> (Period, Verdict) {
+    fn period(&mut self, period: Period) -> (Period, Judgement) {
         let gaps = period.gaps.unpack();
-        let mut columns = self.paper(period.kind, &period.sums, gaps.as_ref());
+        let (scores, mut columns) = self.paper(period.kind, &period.sums, gaps.as_ref());
         if self.options.refined {
             let case = self.case(&period.sums);
             let observed = self.look(&case);
@@ -179,7 +179,7 @@ impl Judge<'_> {
                 argue(&mut columns, &observed, finding);
             }
         }
-        (period, columns)
+        (period, (scores, columns))
     }
 
     /// The finding for the whole half.
@@ -192,7 +192,7 @@ impl Judge<'_> {
         }
     }
 
-    /// What the items say of a stretch that is no interval.
+    /// What the items say of a period, or of the whole.
     fn look(&self, case: &Case) -> Observed {
         self.tally.as_ref().map_or_else(|| Memory::default().look(case), |tally| tally.look(case))
     }
@@ -263,10 +263,12 @@ impl Judge<'_> {
         columns.next_limitation = next.map(Limitation::name);
         columns.evidence = Some(evidence::sentence(case, finding));
         let Ends { src, dst, .. } = self.ends;
-        columns.remedy = Some(remedy::advice(case, finding.cause, headroom.ok(), &src, &dst));
+        let advised =
+            Advised { case, cause: finding.cause, headroom: headroom.ok(), src: &src, dst: &dst };
+        columns.remedy = Some(advised.remedy());
     }
 
-    /// The scores of a stretch.
+    /// The scores of a span.
     fn scores(&self, sums: &Sums, gaps: Option<&Gaps>) -> Scores {
         Scores::of(&Evidence {
             sums,
@@ -274,11 +276,12 @@ impl Judge<'_> {
             capacity_bps: self.pprate.as_ref().and_then(|capacity| capacity.bps),
             mss_bytes: self.half.mss.value(),
             headers_bytes: self.half.headers_len(),
+            prototype: self.options.compat_seed.then_some(&self.half.totals.seed),
         })
     }
 
-    /// The paper's verdict for a stretch, as columns.
-    fn paper(&self, kind: PeriodKind, sums: &Sums, gaps: Option<&Gaps>) -> Verdict {
+    /// The paper's verdict for a span, as columns.
+    fn paper(&self, kind: PeriodKind, sums: &Sums, gaps: Option<&Gaps>) -> Judgement {
         let scores = self.scores(sums, gaps);
         let answer = verdict::siekkinen(kind, &scores);
         let reason = match answer {
@@ -286,21 +289,12 @@ impl Judge<'_> {
             Ok(Limitation::Application) => None,
             Ok(_) => self.no_capacity(),
         };
-        let compat_seed = self.options.compat_seed;
-        let seed = &self.half.totals.seed;
-        Verdict {
-            dispersion_score: scores.dispersion,
-            retransmission_score: scores.retransmission,
-            rwnd_score: scores.rwnd,
-            rwnd_time_score: scores.rwnd_time,
-            burstiness_score: scores.burstiness,
-            burstiness_measured: scores.burstiness_measured,
-            burstiness_seed: scores.burstiness_seed.filter(|_| compat_seed),
-            retransmission_seed: seed.retransmission_score().filter(|_| compat_seed),
+        let verdict = Verdict {
             limitation_siekkinen: answer.ok().map(Limitation::name),
             null_reason: reason,
             ..Verdict::default()
-        }
+        };
+        (scores, verdict)
     }
 
     /// What the paper's tree answers for a period.
@@ -313,10 +307,10 @@ impl Judge<'_> {
     }
 
     /// The paper's verdict of the half: what held for the largest share of its periods' time.
-    fn paper_of_periods(&self, past: &Past) -> Verdict {
+    fn paper_of_periods(&self, past: &Past) -> Judgement {
         let Past { bulk: sums, gaps, time, .. } = past;
         let kind = if sums.data_packets > 0 { PeriodKind::Btp } else { PeriodKind::Stp };
-        let mut whole = self.paper(kind, sums, gaps.as_deref());
+        let (scores, mut whole) = self.paper(kind, sums, gaps.as_deref());
         let (longest, most) =
             (0..time.len()).map(|i| (i, time[i])).max_by_key(|&(_, t)| t).expect("some");
         let name = (most > 0).then(|| Limitation::ALL[longest].name());
@@ -326,7 +320,7 @@ impl Judge<'_> {
             Some("application") => None,
             Some(_) => self.no_capacity(),
         };
-        whole
+        (scores, whole)
     }
 
     /// Why the capacity is not known, if so: then the tree began at its second test.

@@ -7,10 +7,9 @@
 mod analysis;
 pub mod counter;
 mod diagnosis;
-pub use diagnosis::adviser;
+pub use diagnosis::{adviser, limit};
 mod flow;
 mod judge;
-pub mod limit;
 pub mod model;
 pub mod options;
 pub mod pipeline;

@@ -3,7 +3,7 @@
 //! A column that may be NULL has one beside it with the reason. A reason is a word of an enum, so
 //! that nobody has to read sentences; `tcpwhy.vocabulary` has what each word means.
 
-use crate::limit::Owner;
+use crate::diagnosis::limit::owner::Owner;
 
 /// Declares an enum whose variants are words of a column, each with its meaning.
 macro_rules! words {

@@ -10,8 +10,8 @@ use crate::flow::time::segmenter::Interval;
 use crate::flow::{Flow, SegmentOutcome, handshake};
 use crate::reason::{CapacityMethod, CapacityUnknown, StallCause};
 use crate::record::{
-    Ends, FlowFacts, FlowRow, IntervalFacts, IntervalRow, PeriodFacts, PeriodRow, SegmentRow,
-    StallFacts, StallRow, Text, Verdict,
+    Ends, FlowFacts, FlowRow, IntervalFacts, IntervalRow, Judgement, PeriodFacts, PeriodRow,
+    SegmentRow, StallFacts, StallRow, Text,
 };
 use crate::units::{BitRate, Nanos, Seq};
 use crate::wire::flags;
@@ -36,7 +36,7 @@ pub fn flow_row(
     ends: Ends,
     side: usize,
     capacity: Option<&Capacity>,
-    mut verdict: Verdict,
+    (scores, mut verdict): Judgement,
     community_id: String,
     tunnel: Option<String>,
 ) -> FlowRow {
@@ -96,7 +96,7 @@ pub fn flow_row(
         missed_bytes: totals.missed_bytes,
         ..delays(flow, side)
     };
-    (ends, (facts, verdict))
+    (ends, (facts, (scores, verdict)))
 }
 
 /// The columns of round-trip times. `source` and `stream` stay NULL: they are known where rows are
@@ -138,7 +138,7 @@ pub fn interval_row(
     interval: &Interval,
     half: &Half,
     capacity: Option<&Capacity>,
-    verdict: Verdict,
+    judgement: Judgement,
 ) -> IntervalRow {
     let length = interval.end.since(interval.start);
     let sums = &interval.sums;
@@ -157,11 +157,11 @@ pub fn interval_row(
         flight_size_max: half.flight_seen(sums.flight_max),
         rwnd_min: sums.rwnd_min,
     };
-    (ends, (facts, verdict))
+    (ends, (facts, judgement))
 }
 
 /// The row of a period.
-pub fn period_row(ends: Ends, period: &Period, verdict: Verdict) -> PeriodRow {
+pub fn period_row(ends: Ends, period: &Period, judgement: Judgement) -> PeriodRow {
     let length = period.end.since(period.start);
     let facts = PeriodFacts {
         kind: period.kind.name(),
@@ -174,7 +174,7 @@ pub fn period_row(ends: Ends, period: &Period, verdict: Verdict) -> PeriodRow {
         rtt_mean_ns: period.sums.rtt_mean(),
         merged_periods: period.merged,
     };
-    (ends, (facts, verdict))
+    (ends, (facts, judgement))
 }
 
 /// The rows of the longest stalls of a half.

@@ -1,19 +1,19 @@
 //! From scores to one answer: the decision tree of Siekkinen et al. 2008 as IM 2021 uses it.
 
+use crate::diagnosis::limit::Limitation;
 use crate::flow::time::period::PeriodKind;
-use crate::limit::Limitation;
 use crate::score::Scores;
 
-/// The tree's answer for a stretch of this kind, or why it has none.
+/// The tree's answer for a period of this kind, or why it has none.
 pub(crate) fn siekkinen(kind: PeriodKind, scores: &Scores) -> Result<Limitation, &'static str> {
     match kind {
         PeriodKind::Alp => return Ok(Limitation::Application),
         PeriodKind::Stp => return Err("short transfer: fewer than 130 packets"),
         PeriodKind::Btp => {}
     }
-    let retransmission = scores.retransmission.ok_or("no data")?;
+    let retransmission = scores.retransmission_score.ok_or("no data")?;
     // Without a capacity the tree begins at its second test (algorithms 8).
-    if scores.dispersion.is_some_and(|dispersion| dispersion < DISPERSION_THRESHOLD) {
+    if scores.dispersion_score.is_some_and(|dispersion| dispersion < DISPERSION_THRESHOLD) {
         return Ok(Limitation::UnsharedBottleneck);
     }
     if retransmission > RETRANSMISSION_THRESHOLD {
@@ -21,11 +21,11 @@ pub(crate) fn siekkinen(kind: PeriodKind, scores: &Scores) -> Result<Limitation,
     }
     // By the packet or by the time: a window that stays closed stops the packets that would show
     // it.
-    let rwnd = [scores.rwnd, scores.rwnd_time].into_iter().flatten().reduce(f64::max);
+    let rwnd = [scores.rwnd_score, scores.rwnd_time_score].into_iter().flatten().reduce(f64::max);
     let rwnd = rwnd.ok_or("receiver window unknown")?;
     if rwnd > RWND_THRESHOLD {
         // A window of less than two packets leaves nothing to spread: it is the limit itself.
-        return match scores.burstiness {
+        return match scores.burstiness_score {
             Some(burstiness) if burstiness <= BURSTINESS_THRESHOLD => {
                 Ok(Limitation::SharedBottleneck)
             }
@@ -66,10 +66,10 @@ mod tests {
         ];
         for (dispersion, retransmission, rwnd, burstiness, answer) in rows {
             let scores = Scores {
-                dispersion: Some(dispersion),
-                retransmission: Some(retransmission),
-                rwnd: Some(rwnd),
-                burstiness: Some(burstiness),
+                dispersion_score: Some(dispersion),
+                retransmission_score: Some(retransmission),
+                rwnd_score: Some(rwnd),
+                burstiness_score: Some(burstiness),
                 ..Scores::default()
             };
             assert_eq!(siekkinen(PeriodKind::Btp, &scores).unwrap().name(), answer);
@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(siekkinen(PeriodKind::Alp, &none), Ok(Limitation::Application));
         assert!(siekkinen(PeriodKind::Stp, &none).unwrap_err().contains("130"));
         assert_eq!(siekkinen(PeriodKind::Btp, &none), Err("no data"));
-        let lossless = Scores { retransmission: Some(0.0), ..none };
+        let lossless = Scores { retransmission_score: Some(0.0), ..none };
         assert_eq!(siekkinen(PeriodKind::Btp, &lossless), Err("receiver window unknown"));
     }
 }

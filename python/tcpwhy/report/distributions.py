@@ -66,7 +66,7 @@ def of_scores(source: Source) -> list[Point]:
 
 
 class Bar(NamedTuple):
-    """Bytes that a limitation accounts for in a stretch of time."""
+    """Bytes that a limitation accounts for in a bin of time."""
 
     begin_ns: int
     end_ns: int
@@ -75,10 +75,10 @@ class Bar(NamedTuple):
 
 
 COLUMNS = 120
-"""Stretches that a time axis is cut into at most."""
+"""Bins of a time axis at most."""
 
 STEPS_S = (3, 6, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 43200, 86400, 7 * 86400)
-"""Lengths of a stretch that a person can read."""
+"""Widths of a bin that a person can read."""
 
 
 def over_time(source: Source) -> list[Bar]:
@@ -96,6 +96,6 @@ def over_time(source: Source) -> list[Bar]:
 
 
 def step_ns(length_ns: int, columns: int = COLUMNS) -> int:
-    """Choose the length of a stretch, so that there are not more than `columns`."""
+    """Choose the width of a bin, so that there are not more than `columns`."""
     fits = (step for step in STEPS_S if step * 10**9 * columns >= length_ns)
     return next(fits, -(-length_ns // columns // (86400 * 10**9)) * 86400) * 10**9

@@ -17,7 +17,7 @@ MOST_RUNS = 16
 FILTERS = {
     "all": "the connection",
     "telling": "the packets that tell",
-    "during": "the longest stretch",
+    "during": "the longest span",
 }
 
 
@@ -144,7 +144,7 @@ def _runs(one: Side) -> Html | None:
     heads = ("from", "for", "limited by", "sure", "goodput", "bytes")
     listing = table(heads, lines, caption="Limits over time", numbers=(0, 1, 4, 5))
     more = len(one.runs) - len(longest)
-    rest = tag("p", f"{more:,} shorter stretches are not listed.", class_="soft") if more else None
+    rest = tag("p", f"{more:,} shorter spans are not listed.", class_="soft") if more else None
     return joined((listing, rest))
 
 

@@ -47,8 +47,8 @@ ORDER BY sum(bytes) OVER (PARTITION BY service_port) DESC, service_port, bytes D
 COMMENT ON VIEW shares_by_port IS
     'Bytes and directions by port of the service and limitation, busiest port first';
 
--- The same for the intervals that begin in a stretch of time, both ends in ns, the second one not in
--- it. The dashboard asks for one stretch after another: a direction counts once a minute.
+-- The same for the intervals that begin in a span of time, both ends in ns, the second one not in
+-- it. The dashboard asks for one span after another: a direction counts once a minute.
 CREATE MACRO limitation_between(begin_ns, beyond_ns) AS TABLE
 WITH active AS (
     SELECT start_ns // 60000000000 AS number, limitation, flow_id, direction,

@@ -43,7 +43,7 @@ def export_free(reader: Reader, query: str, *, name: str, format: str) -> FileRe
 def export_sliced(
     reader: Reader, rollup: Rollup, question: str, *, name: str, format: str
 ) -> FileResponse:
-    """The same for a stored question that is asked for one stretch of time after another."""
+    """The same for a stored question that is asked for one span of time after another."""
     if format not in TYPES:
         raise UsageError(f"no format {format!r}: there are {', '.join(TYPES)}")
     with sliced(reader, rollup, question, most=MOST_ROWS, limit_s=LIMIT_S) as relation:

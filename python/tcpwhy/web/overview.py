@@ -15,7 +15,7 @@ MOST_ROWS = 2_000_000
 """Of intervals that are read for it; of more, minutes must do."""
 
 COLUMNS = 160
-"""Stretches of time that a page shows side by side."""
+"""Bins of time that a page shows side by side."""
 
 GAINS = 10
 

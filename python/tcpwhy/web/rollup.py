@@ -14,7 +14,7 @@ from tcpwhy.store.files import quoted, streamed
 from tcpwhy.web.reader import Part, Reader
 
 STEP_NS = 60 * 10**9
-"""Length of a stretch that is summed up."""
+"""Width of a bin that is summed up."""
 
 PARTS_AT_ONCE = 8
 """Parts that are summed up before pages may ask in between."""

@@ -1,6 +1,6 @@
-"""Stored questions about time, asked for one stretch after another: memory holds one of them.
+"""Stored questions about time, asked for one span after another: memory holds one of them.
 
-A direction is told apart from others in its minute only. So the answers of stretches of whole
+A direction is told apart from others in its minute only. So the answers of spans of whole
 minutes, one behind the other, are the answer.
 """
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     import duckdb
 
 SLICED = {"limitation_over_time": "limitation_between"}
-"""Stored questions, each with the macro that answers it for a stretch of time."""
+"""Stored questions, each with the macro that answers it for a span of time."""
 
 ALWAYS = 2**63 - 1
-"""A time in ns that nothing begins at; the first stretch has what begins before the first sum."""
+"""A time in ns that nothing begins at; the first span has what begins before the first sum."""
 
 ROWS_AT_ONCE = 500_000
-"""Intervals of a stretch: to tell their directions apart takes some 100 MB."""
+"""Intervals of a span: to tell their directions apart takes some 100 MB."""
 
 
 @contextmanager
@@ -38,11 +38,11 @@ def sliced(
     """
     macro = SLICED[question]
     with reader.cursor(limit_s) as cursor:
-        stretches = _stretches(_minutes(rollup, cursor))
+        spans = _spans(_minutes(rollup, cursor))
         # Of this cursor alone: it goes with it.
         cursor.execute(f"CREATE TEMP TABLE answer AS FROM {macro}(0, 0)")
         found = 0
-        for begin_ns, end_ns in stretches:
+        for begin_ns, end_ns in spans:
             rows = f"INSERT INTO answer FROM {macro}({begin_ns}, {end_ns}) LIMIT {most - found}"
             found += cursor.execute(rows).fetchall()[0][0]
             if found >= most:
@@ -62,8 +62,8 @@ def _minutes(rollup: Rollup, cursor: "duckdb.DuckDBPyConnection") -> list[tuple[
     return cursor.execute(query).fetchall()
 
 
-def _stretches(minutes: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Part all time into stretches with begin and end, of so many intervals at most."""
+def _spans(minutes: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Part all time into spans with begin and end, of so many intervals at most."""
     begins, held = [-ALWAYS], 0
     for at_ns, count in minutes:
         if held and held + count > ROWS_AT_ONCE:

@@ -4,7 +4,8 @@
 //! comes from the remedies and models that the analysis of captures has.
 
 use super::headroom::{FARTHEST_GAIN, Headroom, LIFTED_WITH_LOSS};
-use super::{Case, Cause, Context, Facts, Limitation, remedy};
+use super::remedy::Advised;
+use super::{Case, Cause, Context, Facts, Limitation};
 use crate::model::Predict;
 use crate::model::cubic::Cubic;
 use crate::model::window::Window;
@@ -65,7 +66,8 @@ pub fn advise(word: &str, socket: &Socket) -> Advice {
     let gain = socket.gain(limitation);
     let (src, dst) = (&"the sender", &"the receiver");
     let case = socket.case();
-    let remedy = cause.map(|cause| remedy::advice(&case, cause, gain.ok(), src, dst));
+    let advised = |cause| Advised { case: &case, cause, headroom: gain.ok(), src, dst };
+    let remedy = cause.map(|cause| advised(cause).remedy());
     Advice { remedy, gain }
 }
 

@@ -28,7 +28,7 @@ fn is_without_time(answer: Limitation, shares: &Shares, case: &Case) -> bool {
     }
 }
 
-/// Whether a stretch has too few packets to show what the path does with many.
+/// Whether an interval has too few packets to show what the path does with many.
 fn rests_on_a_handful(answer: Limitation, case: &Case) -> bool {
     let of_path =
         answer.is_bottleneck() || matches!(answer, Limitation::Policer | Limitation::RandomLoss);

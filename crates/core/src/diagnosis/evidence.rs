@@ -1,7 +1,7 @@
 //! The numbers that decided, as a sentence.
 
-use super::words::{bytes, count, counted, grouped, percent, rate, seconds, time};
-use super::{Case, Cause, Finding, application as program, sender as window, threshold};
+use super::words::{count, counted, grouped, percent, rate, time};
+use super::{Case, Cause, Finding};
 use crate::record::Text;
 
 /// One sentence with the numbers behind a finding.
@@ -15,149 +15,42 @@ pub fn sentence(case: &Case, finding: &Finding) -> Text {
             _ => "everything was sent at once, without a wait",
         });
     }
-    of_cause(case, finding.cause, finding).into()
+    let parts = finding.cause.limitation().evidence(case, finding);
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("; ").into()
 }
 
-fn of_cause(case: &Case, cause: Cause, finding: &Finding) -> String {
-    let parts = match cause {
-        Cause::ApplicationIdle | Cause::ApplicationPaced | Cause::ApplicationSmallWrites => {
-            application(case, cause, finding)
-        }
-        Cause::ReceiverBuffer | Cause::ReceiverSlowReader | Cause::ReceiverNoScaling => {
-            receiver(case, cause)
-        }
-        Cause::SenderBuffer | Cause::SenderClamp | Cause::SenderUndetermined => sender(case, cause),
-        Cause::UnsharedQueue
-        | Cause::UnsharedLoss
-        | Cause::SharedLoss
-        | Cause::SharedQueue
-        | Cause::SharedEcn => bottleneck(case, cause),
-        Cause::Policer => policer(case),
-        Cause::RandomLoss => random_loss(case),
-        Cause::SlowStart | Cause::CongestionAvoidance => growth(case, cause),
-        Cause::Recovery => recovery(case),
-        Cause::UnresponsivePeer | Cause::UnresponsivePathMtu => silence(case, cause),
-    };
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
-}
-
-fn application(case: &Case, cause: Cause, finding: &Finding) -> Vec<String> {
-    let facts = &case.facts;
-    let share = percent(finding.shares.application);
-    let first = match cause {
-        Cause::ApplicationPaced if facts.unused < threshold::UNUSED && case.context.own_pace => {
-            "segments leave evenly, independent of acknowledgements and of free window".to_owned()
-        }
-        Cause::ApplicationPaced => {
-            format!("for {share} of the time it could have sent more and did not")
-        }
-        _ => format!("nothing to send for {share} of {}", seconds(facts.span_s)),
-    };
-    let pauses = match facts.pause_s {
-        Some(pause) => format!("typical pause {}", seconds(pause)),
-        None => String::new(),
-    };
-    let small = match cause {
-        Cause::ApplicationSmallWrites => {
-            format!("{} of {} small", percent(facts.smalls), count(facts.packets, "segment"))
-        }
-        _ => String::new(),
-    };
-    let answers = match facts.answers >= 0.5 {
-        true => format!("{} of the pauses ended with a request", percent(facts.answers)),
+/// That the losses lie before the interval, where they do.
+pub fn earlier(case: &Case) -> String {
+    let shown = case.policer.is_some() || case.losses.is_some();
+    match case.facts.losses == 0 && shown {
+        true => "all of them before this interval".to_owned(),
         false => String::new(),
-    };
-    let shaper = match cause {
-        Cause::ApplicationPaced if program::may_be_shaped(case) => {
-            "a shaper of the sending host would look the same".to_owned()
-        }
-        _ => String::new(),
-    };
-    vec![first, small, pauses, answers, quiet(case), shaper]
-}
-
-fn receiver(case: &Case, cause: Cause) -> Vec<String> {
-    let (facts, context) = (&case.facts, &case.context);
-    let window = match (context.rwnd_max, context.inferred_rwnd) {
-        (Some(window), _) => format!("the window of {}", bytes(window as f64)),
-        (None, Some(window)) => format!("the window of {} (scale inferred)", bytes(window as f64)),
-        _ => "the window".to_owned(),
-    };
-    let reached = facts.at_edge.max(facts.inferred_fullness.unwrap_or(0.0).min(1.0));
-    let first = match cause {
-        Cause::ReceiverSlowReader => format!(
-            "the receiver's window held the sender back for {} of {}",
-            percent(facts.receiver),
-            seconds(facts.span_s)
-        ),
-        // Of a burst that fills the window only the last segment reaches its end.
-        _ if facts.receiver > reached => format!(
-            "{window} was full for {} of {}",
-            percent(facts.receiver),
-            seconds(facts.span_s)
-        ),
-        _ => format!(
-            "flight reached {window} in {} of {}",
-            percent(reached),
-            count(facts.packets, "segment")
-        ),
-    };
-    let closed = match facts.closures {
-        0 if cause == Cause::ReceiverSlowReader => match facts.window_sway {
-            Some(sway) => format!("the window shrank to {} of its mean", percent(sway)),
-            None => String::new(),
-        },
-        0 => String::new(),
-        closures => format!("it closed {}", times(closures)),
-    };
-    let unscaled = match cause {
-        Cause::ReceiverNoScaling => "window scaling is off".to_owned(),
-        _ => String::new(),
-    };
-    vec![first, closed, unscaled, quiet(case)]
-}
-
-fn sender(case: &Case, cause: Cause) -> Vec<String> {
-    let facts = &case.facts;
-    let below = match facts.fullness {
-        Some(fullness) => format!("that is {} of the receiver's window", percent(fullness)),
-        None => String::new(),
-    };
-    if window::is_woken(case) {
-        let woken = format!(
-            "ack-clocked writes for {} of the time: the send queue was empty, with data in flight, \
-             until acknowledgements made room",
-            percent(facts.woken)
-        );
-        return vec![woken, flat_for(case), below, quiet(case)];
     }
-    let pushed = match cause {
-        Cause::SenderBuffer => {
-            format!("{} of the segments emptied the send buffer (PSH)", percent(facts.pushes))
-        }
-        _ => String::new(),
-    };
-    let refilled = match window::is_refilled(case) {
-        true => format!(
-            "for {} of the time a burst waited until several acknowledgements had made room",
-            percent(facts.gathered)
+}
+
+/// Where the losses rank by what was sent just before them.
+pub fn density(case: &Case) -> String {
+    match case.density {
+        Some(density) => format!(
+            "bytes sent just before a loss: mean rank {} (random = 50 %)",
+            percent(density.rank)
         ),
-        false => String::new(),
-    };
-    vec![flat_for(case), refilled, below, pushed, quiet(case)]
+        None => String::new(),
+    }
 }
 
-fn flat_for(case: &Case) -> String {
-    let facts = &case.facts;
-    format!(
-        "flight stayed at {:.0} segments (± {}) for {}",
-        facts.flight_segments,
-        percent(facts.flight_variation.unwrap_or(0.0)),
-        count(u64::from(facts.rounds), "round trip")
-    )
+/// How regular the loss episodes come.
+pub fn rhythm(case: &Case) -> String {
+    let shape = case.losses.filter(|_| case.policer.is_none());
+    match shape.and_then(|shape| shape.rhythm) {
+        Some(rhythm) => format!("gaps between loss episodes: CV {rhythm:.2}"),
+        None => String::new(),
+    }
 }
 
-fn bottleneck(case: &Case, cause: Cause) -> Vec<String> {
+/// The numbers of a full link, shared or not.
+pub fn full_link(case: &Case) -> Vec<String> {
     let facts = &case.facts;
     let marks = match facts.marks {
         0 => String::new(),
@@ -188,129 +81,11 @@ fn bottleneck(case: &Case, cause: Cause) -> Vec<String> {
         },
         _ => String::new(),
     };
-    let density = match cause {
-        Cause::UnsharedLoss if facts.losses > 0 => density(case),
-        _ => String::new(),
-    };
-    vec![queue(case), share, marks, losses(case), density]
-}
-
-fn policer(case: &Case) -> Vec<String> {
-    let facts = &case.facts;
-    let fit = match (case.policer, case.losses) {
-        (Some(policer), _) => format!(
-            "{} fit a token bucket filled at {}",
-            counted(u64::from(policer.losses), "loss", "losses"),
-            rate(policer.rate_bps)
-        ),
-        (None, Some(shape)) => format!(
-            "losses are not independent: {} of the segments lost, flight at losses {:.2} times the \
-             mean, inter-loss gaps with CV {:.2} (random = 1)",
-            percent(shape.ratio),
-            shape.flight,
-            shape.variation
-        ),
-        _ if facts.losses == 0 && facts.loss_ratio == 0.0 => NONE_NOW.to_owned(),
-        _ => format!("{} of the bytes were lost", percent(facts.loss_ratio)),
-    };
-    let queue = match facts.inflation {
-        Some(inflated) if inflated < threshold::INFLATED => {
-            format!("{}: drops without a queue", inflation(case))
-        }
-        _ => inflation(case),
-    };
-    vec![fit, earlier(case), rhythm(case), density(case), queue]
-}
-
-fn random_loss(case: &Case) -> Vec<String> {
-    let pattern = match case.losses {
-        Some(shape) => format!(
-            "{} of the segments lost, unrelated to the flight size ({:.2} times the mean at \
-             losses); inter-loss gaps: CV {:.2} (random = 1)",
-            percent(shape.ratio),
-            shape.flight,
-            shape.variation
-        ),
-        None if case.facts.losses == 0 => NONE_NOW.to_owned(),
-        None => losses(case),
-    };
-    vec![pattern, earlier(case), rhythm(case), density(case), inflation(case)]
-}
-
-/// That the losses lie before the stretch, where they do.
-fn earlier(case: &Case) -> String {
-    let shown = case.policer.is_some() || case.losses.is_some();
-    match case.facts.losses == 0 && shown {
-        true => "all of them before this stretch".to_owned(),
-        false => String::new(),
-    }
-}
-
-/// Where the losses rank by what was sent just before them.
-fn density(case: &Case) -> String {
-    match case.density {
-        Some(density) => format!(
-            "bytes sent just before a loss: mean rank {} (random = 50 %)",
-            percent(density.rank)
-        ),
-        None => String::new(),
-    }
-}
-
-/// How regular the loss episodes come.
-fn rhythm(case: &Case) -> String {
-    let shape = case.losses.filter(|_| case.policer.is_none());
-    match shape.and_then(|shape| shape.rhythm) {
-        Some(rhythm) => format!("gaps between loss episodes: CV {rhythm:.2}"),
-        None => String::new(),
-    }
-}
-
-fn growth(case: &Case, cause: Cause) -> Vec<String> {
-    let facts = &case.facts;
-    let rounds = count(u64::from(facts.rounds), "round trip");
-    let grew = match cause {
-        _ if facts.rounds == 0 => "over before a round trip could be seen".to_owned(),
-        Cause::SlowStart => {
-            format!("flight grew by a quarter or more in {} of {rounds}", percent(facts.leaping))
-        }
-        _ => format!("flight grew in {} of {rounds}", percent(facts.growing)),
-    };
-    vec![grew, quiet(case)]
-}
-
-fn recovery(case: &Case) -> Vec<String> {
-    let facts = &case.facts;
-    let first =
-        format!("{} of {} in loss recovery", percent(facts.recovery), seconds(facts.span_s));
-    let needless = match facts.genuine < 0.5 {
-        true => {
-            format!("{} of the retransmitted bytes had not been lost", percent(1.0 - facts.genuine))
-        }
-        false => losses(case),
-    };
-    vec![first, needless]
-}
-
-fn silence(case: &Case, cause: Cause) -> Vec<String> {
-    let facts = &case.facts;
-    let waited = percent(facts.network + facts.recovery + facts.unused);
-    let first = format!(
-        "for {waited} of {} it waited for acknowledgements; {} without an answer",
-        seconds(facts.span_s),
-        count(u64::from(facts.timeouts), "retransmission timeout")
-    );
-    let full = match cause {
-        Cause::UnresponsivePathMtu => {
-            "smaller segments were acknowledged, no full-size one was".to_owned()
-        }
-        _ => String::new(),
-    };
-    vec![first, full]
+    vec![queue(case), share, marks, losses(case)]
 }
 
 /// What speaks against the network where something else is to blame.
-fn quiet(case: &Case) -> String {
+pub fn quiet(case: &Case) -> String {
     format!("{}, {}", inflation(case), losses(case))
 }
 
@@ -327,7 +102,7 @@ fn queue(case: &Case) -> String {
     }
 }
 
-fn inflation(case: &Case) -> String {
+pub fn inflation(case: &Case) -> String {
     match inflated(case) {
         Some(inflation) if inflation < 1.15 => format!("RTT at its minimum{}", least_rtt(case)),
         Some(inflation) => format!("RTT {inflation:.1} times its minimum{}", least_rtt(case)),
@@ -353,7 +128,7 @@ fn inflated(case: &Case) -> Option<f64> {
     Some(case.facts.inflation? * times)
 }
 
-fn losses(case: &Case) -> String {
+pub fn losses(case: &Case) -> String {
     let facts = &case.facts;
     if facts.losses == 0 {
         return match facts.loss_ratio > 0.0 {
@@ -374,7 +149,7 @@ fn losses(case: &Case) -> String {
     format!("{episodes} in {} segments{timeouts}, {what}", grouped(facts.packets))
 }
 
-fn times(number: u32) -> String {
+pub fn times(number: u32) -> String {
     match number {
         1 => "once".to_owned(),
         2 => "twice".to_owned(),
@@ -383,7 +158,7 @@ fn times(number: u32) -> String {
 }
 
 /// What is said of an answer that rests on losses of before.
-const NONE_NOW: &str = "losses only before this stretch";
+pub const NONE_NOW: &str = "losses only before this interval";
 /// Use of a link from which its capacity is not what the gaps between packets say: it varies, or
 /// they were spread by something else.
 const MORE_THAN_ALL: f64 = 1.15;
@@ -423,7 +198,7 @@ mod tests {
             "{text}"
         );
         let policed = said(Cause::Policer, Facts { loss_ratio: 0.0, ..facts });
-        assert_eq!(policed, "losses only before this stretch; RTT unknown");
+        assert_eq!(policed, "losses only before this interval; RTT unknown");
     }
 
     #[test]

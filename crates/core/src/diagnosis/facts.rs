@@ -1,4 +1,4 @@
-//! The facts of a stretch as ratios: what every test of the diagnosis looks at.
+//! The facts of an interval as ratios: what every test of the diagnosis looks at.
 
 use super::threshold;
 use crate::flow::time::clock::WaitReason;
@@ -7,7 +7,7 @@ use crate::flow::time::service::LENGTHS;
 use crate::flow::time::sums::Sums;
 use crate::units::Nanos;
 
-/// What is known of the half as a whole when a stretch of it is judged.
+/// What is known of the half as a whole when an interval of it is judged.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Context {
     /// Payload bytes of a full segment.
@@ -49,7 +49,7 @@ pub struct Context {
     pub acks_unseen: bool,
 }
 
-/// Ratios of a stretch; `None` where there is nothing to divide.
+/// Ratios of an interval; `None` where there is nothing to divide.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Facts {
     /// Time accounted for in s.
@@ -150,7 +150,7 @@ pub struct Facts {
     pub rtt_samples: u32,
     /// Standard deviation over mean of the round-trip times.
     pub rtt_variation: Option<f64>,
-    /// Least and largest round-trip time of the stretch in s.
+    /// Least and largest round-trip time of the interval in s.
     pub rtt_low_s: Option<f64>,
     /// See [`Facts::rtt_low_s`].
     pub rtt_high_s: Option<f64>,

@@ -1,18 +1,18 @@
-//! What the items said of the stretches before, fading.
+//! What the items said of the intervals before, fading.
 
 use super::Case;
 use super::items::{self, COUNT, Values};
 
-/// What the items say of a stretch, and what they said before it.
+/// What the items say of an interval, and what they said before it.
 #[derive(Clone, Debug)]
 pub struct Observed {
-    /// Of the stretch.
+    /// Of the interval.
     pub values: Values,
     /// Of those before it.
     pub before: Values,
 }
 
-/// Means of the items over the stretches so far, the newest with the largest weight.
+/// Means of the items over the intervals so far, the newest with the largest weight.
 #[derive(Clone, Debug)]
 pub struct Memory {
     means: Values,
@@ -25,12 +25,12 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// What the items say of a stretch that is not one of those to be remembered.
+    /// What the items say of a span that is not to be remembered.
     pub fn look(&self, case: &Case) -> Observed {
         Observed { values: items::values(case), before: self.means }
     }
 
-    /// What the items say of the next stretch; remembers it.
+    /// What the items say of the next interval; remembers it.
     pub fn observe(&mut self, case: &Case) -> Observed {
         let observed = self.look(case);
         for (mean, value) in self.means.iter_mut().zip(observed.values) {
@@ -44,7 +44,7 @@ impl Memory {
     }
 }
 
-/// Weight of the newest stretch.
+/// Weight of the newest interval.
 const NEWEST: f32 = 0.4;
 
 #[cfg(test)]

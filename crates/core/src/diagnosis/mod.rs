@@ -1,24 +1,22 @@
 //! The refined diagnosis: from facts to one cause, with what speaks for it.
 //!
 //! Whose time it was is one layer ([`crate::flow::time::clock`], [`shares`]). What limited the
-//! stretch is another: items of evidence ([`items`]), each worth so much for each answer
-//! ([`model`]). Which cause made the limitation, facts say ([`cause`]).
+//! interval is another: items of evidence ([`items`]), each worth so much for each answer
+//! ([`model`]). Which cause made the limitation, facts say; each limitation has
+//! a file ([`limit`]).
 
 pub mod adviser;
-mod application;
-mod cause;
 mod decimal;
 pub mod doubt;
 pub mod evidence;
 pub mod facts;
 pub mod headroom;
 pub mod items;
+pub mod limit;
 pub mod memory;
 pub mod model;
 mod possible;
-mod receiver;
 pub mod remedy;
-mod sender;
 mod shares;
 mod silence;
 pub mod so_far;
@@ -26,8 +24,8 @@ pub mod tally;
 pub mod threshold;
 pub mod words;
 
-pub use crate::limit::{Cause, Confidence, Limitation};
 pub use facts::{Context, Facts};
+pub use limit::{Cause, Confidence, Limitation};
 pub use shares::Shares;
 pub use so_far::SoFar;
 
@@ -40,7 +38,7 @@ use memory::Observed;
 use model::filter::Belief;
 use model::{ByAnswer, MODEL};
 
-/// A stretch of a half to be judged.
+/// An interval of a half, a period or the whole, to be judged.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Case {
     /// Its facts.
@@ -75,7 +73,7 @@ impl Case {
     }
 }
 
-/// The answer for a stretch.
+/// The answer for an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Finding {
     /// What limited it.
@@ -96,7 +94,7 @@ pub struct Finding {
 pub const ONE_WAY: &str =
     "no acknowledgements in the capture: it is unknown what the sender waited for";
 
-/// What limited the stretch that the items say this of, where `belief` is what was believed
+/// What limited the interval that the items say this of, where `belief` is what was believed
 /// before. `None` when it shows nothing at all, or nothing of what it waited for.
 pub fn diagnose(case: &Case, observed: &Observed, belief: &mut Belief) -> Option<Finding> {
     if case.facts.span_s <= 0.0 {
@@ -115,18 +113,18 @@ pub fn diagnose(case: &Case, observed: &Observed, belief: &mut Belief) -> Option
     }
     let chances = belief.follow(&MODEL.filter, &log_odds, case.facts.span_s as f32);
     let answer = most_likely(&chances);
-    let shares = Shares::of(case, cause::within(answer, case));
+    let shares = Shares::of(case, answer.cause(case));
     let finding = Finding { shares, ..found(case, chances) };
     Some(Finding { confidence: doubt::tempered(&finding, case), ..finding })
 }
 
-/// The same of a stretch that stands alone.
+/// The same of a span that stands alone.
 #[cfg(test)]
 pub fn diagnose_alone(case: &Case) -> Option<Finding> {
     diagnose(case, &Memory::default().look(case), &mut Belief::default())
 }
 
-/// What chances of all limitations make of a stretch; its shares are not known yet.
+/// What chances of all limitations make of an interval; its shares are not known yet.
 fn found(case: &Case, chances: ByAnswer) -> Finding {
     let answer = most_likely(&chances);
     let top = chances[answer as usize];
@@ -138,7 +136,7 @@ fn found(case: &Case, chances: ByAnswer) -> Finding {
     // The answer is the likelier one, also where such answers are right less often than they seem.
     let alternative = Some((next, (others[next as usize] * left.min(1.0)).min(probability)));
     Finding {
-        cause: cause::within(answer, case),
+        cause: answer.cause(case),
         probability,
         confidence: MODEL.confidence(probability),
         alternative: alternative.filter(|(_, chance)| *chance > 0.0),

@@ -1,12 +1,13 @@
 //! Whose time it was: by the clocks first, then again with the cause known.
 //!
 //! The clocks ([`crate::flow::time::clock`]) judge each wait by itself. Some waits look like
-//! another owner's, by chance or since the observer is far away; what limited the stretch as a
+//! another owner's, by chance or since the observer is far away; what limited the interval as a
 //! whole tells whose they were.
 
-use super::{Case, Cause, Limitation, application, receiver, threshold};
+use super::limit::{application, receiver_window};
+use super::{Case, Cause, Limitation, threshold};
 
-/// Shares of the time of a stretch, which sum to one.
+/// Shares of the time of an interval, which sum to one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shares {
     /// The application had nothing to send.
@@ -20,7 +21,7 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// Of a stretch with this cause.
+    /// Of an interval with this cause.
     pub fn of(case: &Case, cause: Cause) -> Shares {
         let facts = &case.facts;
         let answer = cause.limitation();
@@ -63,7 +64,7 @@ impl Shares {
                 self.network += waited;
             }
             Limitation::ReceiverWindow
-                if self.receiver_window < threshold::UNSEEN || receiver::is_filled(case) =>
+                if self.receiver_window < threshold::UNSEEN || receiver_window::is_filled(case) =>
             {
                 self.receiver_window += std::mem::take(&mut self.network);
             }

@@ -2,7 +2,7 @@
 
 use super::Case;
 
-/// Whether nobody answers, for certain. `was_silent` tells that nobody did in the stretch before:
+/// Whether nobody answers, for certain. `was_silent` tells that nobody did in the interval before:
 /// timers double, so that later ones are rare. One timeout alone is left to the model.
 ///
 /// RFC 6298 doubles the timer with each timeout and RFC 9293 section 3.8.3 has a sender go on for

@@ -1,4 +1,4 @@
-//! What is known of a half from its begin to the end of the stretch that is judged.
+//! What is known of a half from its begin to the end of the interval that is judged.
 
 use crate::flow::half::Half;
 use crate::flow::path::capacity::Capacity;

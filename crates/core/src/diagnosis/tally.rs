@@ -1,4 +1,4 @@
-//! What a half was limited by, stretch after stretch.
+//! What a half was limited by, interval after interval.
 
 use super::memory::{Memory, Observed};
 use super::model::filter::Belief;
@@ -6,7 +6,7 @@ use super::model::{ANSWERS, ByAnswer, MODEL};
 use super::{Case, Cause, Finding, Limitation, Shares, diagnose};
 use crate::units::Nanos;
 
-/// Time by cause, and what the next stretch is weighed against.
+/// Time by cause, and what the next interval is weighed against.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     entries: Vec<Entry>,
@@ -27,12 +27,12 @@ struct Entry {
 }
 
 impl Tally {
-    /// What the items say of a stretch, without taking it for one of those of the tally.
+    /// What the items say of a span, without adding it to the tally.
     pub fn look(&self, case: &Case) -> Observed {
         self.memory.look(case)
     }
 
-    /// Judges the next stretch, of `span`: the finding to report, and what the items say of it.
+    /// Judges the next interval, of `span`: the finding to report, and what the items say of it.
     pub fn judge(&mut self, case: &Case, span: Nanos) -> (Observed, Option<Finding>) {
         let observed = self.memory.observe(case);
         let finding = diagnose(case, &observed, &mut self.belief);

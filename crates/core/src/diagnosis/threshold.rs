@@ -81,7 +81,7 @@ pub const UNSEEN: f64 = 0.1;
 pub const SWAY: f64 = 0.7;
 /// Mean over largest window below which unread data fills the receiver's buffer.
 pub const OPENNESS: f64 = 0.6;
-/// Share of the time from which a stretch was spent on repairs: most of it.
+/// Share of the time from which an interval was spent on repairs: most of it.
 pub const REPAIRING: f64 = 0.5;
 /// Share of the rounds with a queue from which it stands: most of them.
 pub const STANDING: f64 = 0.5;

@@ -1,18 +1,21 @@
 //! The tables: a fixed contract. Columns may be added, never renamed.
 
 use crate::columns;
+use crate::score::Scores;
 use crate::units::Nanos;
 use std::borrow::Cow;
 use std::net::IpAddr;
 
 /// A sentence; most flows are short and share theirs.
 pub type Text = Cow<'static, str>;
+/// The scores of a row, and what is concluded from its facts.
+pub type Judgement = (Scores, Verdict);
 /// One row per direction, at its end or at expiry.
-pub type FlowRow = (Ends, (FlowFacts, Verdict));
+pub type FlowRow = (Ends, (FlowFacts, Judgement));
 /// One row per direction and periodic calculation.
-pub type IntervalRow = (Ends, (IntervalFacts, Verdict));
+pub type IntervalRow = (Ends, (IntervalFacts, Judgement));
 /// One row per direction and period.
-pub type PeriodRow = (Ends, (PeriodFacts, Verdict));
+pub type PeriodRow = (Ends, (PeriodFacts, Judgement));
 
 columns! {
     /// Which direction: who sends data to whom. Shared by `flows`, `intervals`, `periods` and
@@ -214,22 +217,6 @@ columns! {
     /// What limited it, and how that is known. Shared by `flows`, `intervals` and `periods`.
     #[derive(Clone, Debug, Default)]
     pub struct Verdict / VerdictBuilder {
-        /// 1 - throughput / capacity (Siekkinen et al. 2008).
-        dispersion_score: Option<f64>,
-        /// Bytes sent again / bytes sent.
-        retransmission_score: Option<f64>,
-        /// Share of data packets sent within 3 MSS of the receiver window.
-        rwnd_score: Option<f64>,
-        /// Share of the time in which the receiver window left no room for a full segment.
-        rwnd_time_score: Option<f64>,
-        /// 1 - (window in packets - 1) * MSS / (capacity * RTT).
-        burstiness_score: Option<f64>,
-        /// Mean of the largest inter-arrival times / RTT: burstiness as measured.
-        burstiness_measured: Option<f64>,
-        /// Burstiness as the published prototype computed it, window in bits; with --compat seed.
-        burstiness_seed: Option<f64>,
-        /// Retransmission as the published prototype computed it; with --compat seed.
-        retransmission_seed: Option<f64>,
         /// The answer of the paper's decision tree; NULL for a short transfer period.
         limitation_siekkinen: Option<&'static str>,
         /// What limited it.

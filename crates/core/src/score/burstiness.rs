@@ -32,6 +32,7 @@ pub fn measured(evidence: &Evidence) -> Option<f64> {
 /// As the prototype of 2020 computed it: the window in bits where packets belong. Only for
 /// comparing with the published distribution, which it explains (range -1e7 to 1).
 pub fn seed(evidence: &Evidence) -> Option<f64> {
+    evidence.prototype?;
     let window_bits = evidence.sums.rwnd_mean()? * 8.0;
     let (capacity, rtt) = capacity_and_rtt(evidence)?;
     let mss_bits = f64::from(evidence.mss_bytes) * 8.0;

@@ -10,3 +10,8 @@ pub fn score(evidence: &Evidence) -> Option<f64> {
     let sent = sums.payload_bytes.max(sums.unique_bytes);
     (sent > 0).then(|| (again as f64 / sent as f64).min(1.0))
 }
+
+/// As the prototype of 2020 computed it: by sequence numbers, since the begin of the direction.
+pub fn seed(evidence: &Evidence) -> Option<f64> {
+    evidence.prototype?.retransmission_score()
+}

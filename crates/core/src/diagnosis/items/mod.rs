@@ -1,4 +1,4 @@
-//! The items of evidence: each one number of a stretch, or nothing where the capture does not tell.
+//! The items of evidence: each one number of an interval, or nothing where the capture shows none.
 //!
 //! One declaration per item, grouped by theme in the files beside this one. What an item is worth
 //! for each answer is not written here: `make fit` learns it ([`super::model`]).
@@ -88,7 +88,7 @@ pub fn at(mut number: usize) -> &'static Item {
     unreachable!("there are {COUNT} items")
 }
 
-/// What the items say of a stretch.
+/// What the items say of an interval.
 pub fn values(case: &Case) -> Values {
     let mut values = [f32::NAN; COUNT];
     let mut left = values.iter_mut();

@@ -1,17 +1,17 @@
-//! From one stretch to the next: the forward filter of a hidden Markov model (Rabiner, "A tutorial
+//! From one interval to the next: the forward filter of a hidden Markov model (Rabiner, "A tutorial
 //! on hidden Markov models", Proc. IEEE 1989, section III.A).
 //!
 //! What limits a sender mostly goes on. The belief so far, less what may have changed meanwhile, is
-//! what the next stretch begins with; its evidence is weighed against that.
+//! what the next interval begins with; its evidence is weighed against that.
 
 use super::{ByAnswer, softmax};
 
-/// How a stretch follows on the one before. Fitted.
+/// How an interval follows on the one before. Fitted.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// Chance that the limit is the same a second later.
     pub stay_a_second: f32,
-    /// How much the evidence of a stretch counts: neighbours share some of it.
+    /// How much the evidence of an interval counts: neighbours share some of it.
     pub trust: f32,
     /// How frequent each answer is where nothing is known.
     pub prior: ByAnswer,
@@ -21,12 +21,12 @@ pub struct Settings {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Belief {
     chances: Option<ByAnswer>,
-    /// Nobody answered in the last stretch, for certain.
+    /// Nobody answered in the last interval, for certain.
     pub silent: bool,
 }
 
 impl Belief {
-    /// Takes the evidence of the next stretch, of so many seconds; the chances of the answers.
+    /// Takes the evidence of the next interval, of so many seconds; the chances of the answers.
     pub fn follow(&mut self, settings: &Settings, log_odds: &ByAnswer, seconds: f32) -> ByAnswer {
         let chances = match self.chances {
             None => softmax(log_odds),
@@ -59,7 +59,7 @@ mod tests {
         Settings { stay_a_second: 0.9, trust: 1.0, prior: [1.0 / 9.0; super::super::ANSWERS] };
 
     #[test]
-    fn one_doubtful_stretch_does_not_change_a_belief_and_two_do() {
+    fn one_doubtful_interval_does_not_change_a_belief_and_two_do() {
         let (mut one, mut other) = ([0.0; 9], [0.0; 9]);
         (one[3], other[6]) = (4.0, 2.0);
         let mut belief = Belief::default();

@@ -47,7 +47,7 @@ const LEAF: u16 = u16::MAX;
 /// A power of two, so that a column needs no check.
 const KEYS: usize = (2 * COLUMNS).next_power_of_two();
 
-/// The columns of a stretch as integers of the same order, with what is unknown below all
+/// The columns of an interval as integers of the same order, with what is unknown below all
 /// thresholds, then with it above them.
 type Keys = [u32; KEYS];
 

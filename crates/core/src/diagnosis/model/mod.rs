@@ -2,7 +2,7 @@
 //!
 //! Boosted trees (Friedman, "Greedy function approximation", Ann. Statist. 2001) whose leaves hold
 //! log-odds of all answers at once; the softmax of their sums says how likely each answer is.
-//! [`filter`] carries it from one stretch to the next, and `weights.bin`, which `make fit` makes,
+//! [`filter`] carries it from one interval to the next, and `weights.bin`, which `make fit` makes,
 //! holds every number.
 
 pub mod argument;
@@ -11,7 +11,7 @@ mod forest;
 mod table;
 
 use super::memory::Observed;
-use crate::limit::{Confidence, Limitation};
+use super::{Confidence, Limitation};
 use forest::Forest;
 use std::sync::LazyLock;
 use table::Table;
@@ -33,7 +33,7 @@ pub struct Model {
     #[cfg_attr(not(test), expect(dead_code, reason = "for people, and for the test of its items"))]
     pub provenance: String,
     forest: Forest,
-    /// How a stretch follows on the one before.
+    /// How an interval follows on the one before.
     pub filter: filter::Settings,
     /// Chance of the likeliest answer, and how often it is right.
     calibration: Vec<(f32, f32)>,

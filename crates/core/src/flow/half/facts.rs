@@ -63,7 +63,7 @@ impl Half {
         self.ledger.never_acked() && self.ledger.sent_bytes() <= window_bytes
     }
 
-    /// Whether the capture lacks the acknowledgements of a stretch: none was seen, or `flight_max`
+    /// Whether the capture lacks the acknowledgements of a span: none was seen, or `flight_max`
     /// bytes were in flight, many times what any window allowed.
     pub fn acks_unseen(&self, flight_max: Option<u64>) -> bool {
         let rwnd_max = self.totals.rwnd_max.filter(|&most| most > 0);

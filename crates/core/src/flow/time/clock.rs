@@ -44,7 +44,7 @@ impl Times {
         self.0.iter().sum()
     }
 
-    /// Adds the times of another stretch.
+    /// Adds the times of another span.
     pub fn merge(&mut self, other: &Times) {
         self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine += theirs);
     }

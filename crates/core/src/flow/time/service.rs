@@ -18,7 +18,7 @@ pub struct Service {
     disturbed: Nanos,
 }
 
-/// What was acknowledged in spans of each length, in bytes. Two stretches can be added.
+/// What was acknowledged in spans of each length, in bytes. Those of two times can be added.
 #[derive(Clone, Debug, Default)]
 pub struct Served {
     /// By length.
@@ -32,7 +32,7 @@ pub struct Served {
 }
 
 impl Served {
-    /// Adds a later stretch.
+    /// Adds what came later.
     pub fn merge(&mut self, later: &Served) {
         for (mine, theirs) in self.spans.iter_mut().zip(&later.spans) {
             mine.merge(theirs);

@@ -1,10 +1,10 @@
-//! What a stretch of a half adds up to: the raw material of every score.
+//! What a span of a half adds up to: the raw material of every score.
 
 use crate::flow::time::gaps::{Gaps, PackedGaps};
 use crate::flow::time::interval_stats::IntervalStats;
 use crate::units::Nanos;
 
-/// Sums over the data segments of a window or a period. Two stretches can be added.
+/// Sums over the data segments of a window or a period. Two spans can be added.
 #[derive(Clone, Debug, Default)]
 pub struct Sums {
     /// First data segment.
@@ -46,7 +46,7 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Adds the sums of a later stretch.
+    /// Adds the sums of a later span.
     pub fn merge(&mut self, later: &Sums) {
         if self.first.is_none() {
             self.first = later.first;

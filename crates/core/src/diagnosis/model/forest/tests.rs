@@ -76,8 +76,8 @@ fn both() -> (Forest, Vec<Plain>) {
     (Forest::read(&mut table()), plain.many(|table| Plain::read(table, scale)))
 }
 
-/// Stretches with values about the thresholds of their columns, or on one, and some unknown.
-fn stretches(plain: &[Plain]) -> impl Iterator<Item = Observed> {
+/// Intervals with values about the thresholds of their columns, or on one, and some unknown.
+fn intervals(plain: &[Plain]) -> impl Iterator<Item = Observed> {
     let mut thresholds = vec![Vec::new(); COLUMNS];
     plain.iter().for_each(|tree| tree.gather(&mut thresholds));
     let mut state = 1u64;
@@ -111,7 +111,7 @@ fn keys_are_in_the_order_of_numbers() {
 #[test]
 fn trees_lead_where_the_file_says() {
     let (forest, plain) = both();
-    for observed in stretches(&plain) {
+    for observed in intervals(&plain) {
         let mut sums = [0.0f64; ANSWERS];
         let mut moves = vec![[0.0; ANSWERS]; COLUMNS];
         for tree in &plain {

@@ -1,6 +1,10 @@
 //! The sender's own windows: a send buffer that lets a program write only now and then.
 
-use super::{Case, Cause, Facts, threshold};
+use super::Cause;
+use crate::diagnosis::evidence::quiet;
+use crate::diagnosis::remedy::{Advised, window};
+use crate::diagnosis::words::{count, percent};
+use crate::diagnosis::{Case, Facts, Finding, threshold};
 
 /// Whether a full send buffer sets the pace: the program writes whenever acknowledgements have
 /// emptied it far enough, and is silent in between.
@@ -10,7 +14,7 @@ use super::{Case, Cause, Facts, threshold};
 /// when it begins a super-segment. What leaves is a burst, an eighth of the flight or more, right
 /// after an acknowledgement and while others are still under way. A program that paces itself does
 /// not know when those come.
-pub fn is_woken(case: &Case) -> bool {
+fn is_woken(case: &Case) -> bool {
     let facts = &case.facts;
     let full = facts.load.is_some_and(|load| load >= threshold::LOADED);
     facts.woken >= threshold::WOKEN
@@ -32,7 +36,7 @@ pub fn cause(case: &Case) -> Cause {
 /// Whether bursts wait for the last of several acknowledgements, time after time, although full
 /// segments go before them: a clamp lets out as much as each acknowledgement frees. Only at the
 /// sender itself is it known which acknowledgement came before which segment.
-pub fn is_refilled(case: &Case) -> bool {
+fn is_refilled(case: &Case) -> bool {
     let is_there = case.context.position.is_some_and(|position| position < AT_THE_SENDER);
     is_there && case.facts.gathered >= threshold::WOKEN
 }
@@ -43,13 +47,72 @@ fn empties(facts: &Facts) -> bool {
     facts.pushes >= threshold::PUSHES && facts.smalls_a_round >= threshold::EMPTIED
 }
 
+/// The numbers that decided.
+pub fn evidence(case: &Case, finding: &Finding) -> Vec<String> {
+    let facts = &case.facts;
+    let below = match facts.fullness {
+        Some(fullness) => format!("that is {} of the receiver's window", percent(fullness)),
+        None => String::new(),
+    };
+    if is_woken(case) {
+        let woken = format!(
+            "ack-clocked writes for {} of the time: the send queue was empty, with data in flight, \
+             until acknowledgements made room",
+            percent(facts.woken)
+        );
+        return vec![woken, flat_for(case), below, quiet(case)];
+    }
+    let pushed = match finding.cause {
+        Cause::SenderBuffer => {
+            format!("{} of the segments emptied the send buffer (PSH)", percent(facts.pushes))
+        }
+        _ => String::new(),
+    };
+    let refilled = match is_refilled(case) {
+        true => format!(
+            "for {} of the time a burst waited until several acknowledgements had made room",
+            percent(facts.gathered)
+        ),
+        false => String::new(),
+    };
+    vec![flat_for(case), refilled, below, pushed, quiet(case)]
+}
+
+fn flat_for(case: &Case) -> String {
+    let facts = &case.facts;
+    format!(
+        "flight stayed at {:.0} segments (± {}) for {}",
+        facts.flight_segments,
+        percent(facts.flight_variation.unwrap_or(0.0)),
+        count(u64::from(facts.rounds), "round trip")
+    )
+}
+
+/// What to change.
+pub fn remedy(advised: &Advised) -> String {
+    let Advised { cause, src, .. } = advised;
+    let need = window(advised);
+    match cause {
+        Cause::SenderBuffer => {
+            format!("raise net.ipv4.tcp_wmem[2], or the SO_SNDBUF that limits it, on {src} {need}")
+        }
+        Cause::SenderClamp => {
+            format!("on {src}, lift the clamp on the congestion window (ip route show: cwnd lock)")
+        }
+        _ => format!(
+            "on {src}, raise the send buffer (net.ipv4.tcp_wmem[2], SO_SNDBUF) {need}; or lift the \
+             clamp on its congestion window (ip route … cwnd lock)"
+        ),
+    }
+}
+
 /// Share of the way from the sender to the observer.
 const AT_THE_SENDER: f64 = 0.004;
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Context, Facts};
     use super::*;
+    use crate::diagnosis::{Context, Facts};
 
     #[test]
     fn pushed_super_segments_that_all_end_full_are_no_empty_queue() {

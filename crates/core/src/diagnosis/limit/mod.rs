@@ -1,11 +1,31 @@
-//! The words of a verdict: limitations, the causes that refine them, confidences, declared once.
+//! The limitations and the causes that refine them, declared once. Each limitation names its file
+//! in this folder, which says of a span which cause it had, by which numbers, and what to change.
 //!
 //! Tables, simulator, texts, colours, filters and the measurement of accuracy all read them here;
-//! Python does so through `tcpwhy.vocabulary`. A new cause is one row in this file.
+//! Python does so through `tcpwhy.vocabulary`.
+
+pub(super) mod application;
+mod confidence;
+pub(crate) mod owner;
+mod policer;
+mod random_loss;
+pub(super) mod receiver_window;
+mod sender_window;
+mod shared_bottleneck;
+mod transport;
+mod unresponsive;
+mod unshared_bottleneck;
+
+pub use confidence::Confidence;
+pub use owner::Owner;
+
+use super::remedy::Advised;
+use super::{Case, Finding};
+use crate::record::Text;
 
 /// Declares the limitations: the enum, its words, and what else is said of each.
 macro_rules! limits {
-    ($($(#[doc = $doc:literal])+ $variant:ident = $word:literal {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $word:literal in $file:ident {
         plain: $plain:literal, next: $next:literal, owners: [$($owner:ident),*],
         light: $light:literal, dark: $dark:literal, block: $block:literal,
         paper: [$($paper:ident),+],
@@ -23,6 +43,21 @@ macro_rules! limits {
             /// The word in the tables.
             pub const fn name(self) -> &'static str {
                 self.about().word
+            }
+
+            /// Its cause where it is the answer.
+            pub(crate) fn cause(self, case: &Case) -> Cause {
+                match self { $(Limitation::$variant => $file::cause(case),)+ }
+            }
+
+            /// The numbers behind a finding of it, as parts of a sentence.
+            pub(crate) fn evidence(self, case: &Case, finding: &Finding) -> Vec<String> {
+                match self { $(Limitation::$variant => $file::evidence(case, finding),)+ }
+            }
+
+            /// What to change.
+            pub(crate) fn remedy(self, advised: &Advised) -> Text {
+                match self { $(Limitation::$variant => $file::remedy(advised).into(),)+ }
             }
 
             /// All that is said of it.
@@ -95,7 +130,7 @@ pub struct AboutLimitation {
     pub next: &'static str,
     /// The owners of the time that it accounts for.
     pub owners: &'static [Owner],
-    /// Its colour on white. All are told apart by people with any colour vision (Paul Tol's muted
+    /// Its colour on white. All are distinct to people with any colour vision (Paul Tol's muted
     /// scheme).
     pub colour_light: &'static str,
     /// Its colour on black: much the same hues, light enough to be seen there.
@@ -122,91 +157,66 @@ pub struct AboutCause {
     pub filter: Option<&'static str>,
 }
 
-/// Who held the sender back during a wait: the columns `share_…`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Owner {
-    /// The application had nothing to send.
-    Application,
-    /// The receiver's window was full.
-    ReceiverWindow,
-    /// The network or congestion control.
-    Network,
-    /// Losses were repaired.
-    Recovery,
-}
-
-impl Owner {
-    /// The word after `share_`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Owner::Application => "application",
-            Owner::ReceiverWindow => "receiver_window",
-            Owner::Network => "network",
-            Owner::Recovery => "recovery",
-        }
-    }
-}
-
 limits! {
     /// The application had nothing, or not enough, to send.
-    Application = "application" {
+    Application = "application" in application {
         plain: "the application", next: "the application", owners: [Application],
         light: "#88ccee", dark: "#9ce6e7", block: '░',
         paper: [Application],
     }
     /// The window that the receiver advertises is full.
-    ReceiverWindow = "receiver_window" {
+    ReceiverWindow = "receiver_window" in receiver_window {
         plain: "the receiver's window", next: "the receiver's window", owners: [ReceiverWindow],
         light: "#ddcc77", dark: "#fdd46d", block: '▒',
         paper: [ReceiverWindow],
     }
     /// A window of the sending host itself is full: its send buffer, or a clamp on cwnd.
-    SenderWindow = "sender_window" {
+    SenderWindow = "sender_window" in sender_window {
         plain: "the sender's own window", next: "the sender's own window",
         owners: [Network, Recovery],
         light: "#999933", dark: "#c17114", block: '▚',
         paper: [Transport],
     }
     /// The connection fills a link that it has to itself.
-    UnsharedBottleneck = "unshared_bottleneck" {
+    UnsharedBottleneck = "unshared_bottleneck" in unshared_bottleneck {
         plain: "a full link, not shared", next: "the capacity of the link",
         owners: [Network, Recovery],
         light: "#332288", dark: "#7354ff", block: '█',
         paper: [UnsharedBottleneck],
     }
     /// The connection shares a full link with others.
-    SharedBottleneck = "shared_bottleneck" {
+    SharedBottleneck = "shared_bottleneck" in shared_bottleneck {
         plain: "a shared link", next: "a shared link", owners: [Network, Recovery],
         light: "#44aa99", dark: "#24d2bd", block: '▓',
         paper: [SharedBottleneck],
     }
     /// A token bucket drops what exceeds its rate.
-    Policer = "policer" {
+    Policer = "policer" in policer {
         plain: "a policer", next: "a policer", owners: [Network, Recovery],
         light: "#882255", dark: "#b34aa1", block: '▛',
         paper: [UnsharedBottleneck, SharedBottleneck],
     }
     /// Packets are lost without congestion.
-    RandomLoss = "random_loss" {
+    RandomLoss = "random_loss" in random_loss {
         plain: "random loss", next: "the rate of losses", owners: [Network, Recovery],
         light: "#cc6677", dark: "#ff99b1", block: '▞',
         paper: [Transport],
     }
     /// TCP itself: slow start, the growth of its window, the time that recovery takes.
-    Transport = "transport" {
+    Transport = "transport" in transport {
         plain: "TCP itself", next: "TCP itself", owners: [Network, Recovery],
         light: "#117733", dark: "#24c879", block: '▄',
         paper: [Transport],
     }
     /// The peer or the path is gone: segments are repeated and nothing answers.
-    Unresponsive = "unresponsive" {
+    Unresponsive = "unresponsive" in unresponsive {
         plain: "a peer or path that does not answer", next: "a peer or path that does not answer",
         owners: [Network, Recovery],
         light: "#aa4499", dark: "#a890d8", block: '▗',
         paper: [Transport],
     }
     /// Several limits, none of them ahead.
-    Mixed = "mixed" {
+    Mixed = "mixed" in transport {
         plain: "several together", next: "several together", owners: [],
         light: "#bbbbbb", dark: "#8c8c8c", block: '▖',
         paper: [Mixed],
@@ -341,50 +351,6 @@ impl Limitation {
     }
 }
 
-/// How sure a verdict is. The share of right answers that each stands for is measured, not set:
-/// see the accuracy table in the documentation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Confidence {
-    /// A guess from little.
-    #[default]
-    Low,
-    /// The likeliest of several.
-    Medium,
-    /// Nothing speaks against it.
-    High,
-}
-
-impl Confidence {
-    /// Every confidence, the surest last.
-    pub const ALL: [Confidence; 3] = [Confidence::Low, Confidence::Medium, Confidence::High];
-
-    /// The word in the column `confidence`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Confidence::Low => "low",
-            Confidence::Medium => "medium",
-            Confidence::High => "high",
-        }
-    }
-
-    /// What it stands for.
-    pub const fn meaning(self) -> &'static str {
-        match self {
-            Confidence::Low => "it is a guess from little",
-            Confidence::Medium => "it is the likeliest of several",
-            Confidence::High => "no other cause is likely",
-        }
-    }
-
-    /// One step less sure.
-    pub fn less(self) -> Confidence {
-        match self {
-            Confidence::High => Confidence::Medium,
-            Confidence::Medium | Confidence::Low => Confidence::Low,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -395,6 +361,13 @@ mod tests {
         for cause in Cause::ALL {
             let (name, limitation) = (cause.name(), cause.limitation().name());
             assert_eq!(name.split('/').next(), Some(limitation), "{cause:?}");
+        }
+    }
+
+    #[test]
+    fn a_cause_is_one_of_its_limitation() {
+        for &answer in Limitation::ALL.iter().filter(|answer| **answer != Limitation::Mixed) {
+            assert_eq!(answer.cause(&Case::default()).limitation(), answer);
         }
     }
 

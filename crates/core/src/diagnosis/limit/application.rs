@@ -1,6 +1,11 @@
 //! The application: silent, slow, or writing little at a time.
 
-use super::{Case, Cause, Limitation, threshold};
+use super::{Cause, Limitation};
+use crate::diagnosis::evidence::quiet;
+use crate::diagnosis::remedy::Advised;
+use crate::diagnosis::words::{bytes, count, percent, rate, seconds};
+use crate::diagnosis::{Case, Finding, threshold};
+use crate::record::Text;
 
 /// Whether a queue that is not seen may hold what seems to be missing: far from the sender, without
 /// timestamps, nothing tells how long an acknowledgement takes to bring the next segment.
@@ -61,7 +66,7 @@ pub fn is_always_paced(case: &Case) -> bool {
 /// what waits to be sent was never seen to run out. A
 /// capture on the host sees what lies behind the host's own queue. There a pacing socket and a
 /// shaper differ only by the little that TCP Small Queues let wait in the shaper.
-pub fn may_be_shaped(case: &Case) -> bool {
+fn may_be_shaped(case: &Case) -> bool {
     case.facts.idle + case.facts.dry < threshold::WITHOUT_DATA
 }
 
@@ -82,3 +87,74 @@ pub fn cause(case: &Case) -> Cause {
     }
     Cause::ApplicationPaced
 }
+
+/// The numbers that decided.
+pub fn evidence(case: &Case, finding: &Finding) -> Vec<String> {
+    let facts = &case.facts;
+    let share = percent(finding.shares.application);
+    let first = match finding.cause {
+        Cause::ApplicationPaced if facts.unused < threshold::UNUSED && case.context.own_pace => {
+            "segments leave evenly, independent of acknowledgements and of free window".to_owned()
+        }
+        Cause::ApplicationPaced => {
+            format!("for {share} of the time it could have sent more and did not")
+        }
+        _ => format!("nothing to send for {share} of {}", seconds(facts.span_s)),
+    };
+    let pauses = match facts.pause_s {
+        Some(pause) => format!("typical pause {}", seconds(pause)),
+        None => String::new(),
+    };
+    let small = match finding.cause {
+        Cause::ApplicationSmallWrites => {
+            format!("{} of {} small", percent(facts.smalls), count(facts.packets, "segment"))
+        }
+        _ => String::new(),
+    };
+    let answers = match facts.answers >= 0.5 {
+        true => format!("{} of the pauses ended with a request", percent(facts.answers)),
+        false => String::new(),
+    };
+    let shaper = match finding.cause {
+        Cause::ApplicationPaced if may_be_shaped(case) => {
+            "a shaper of the sending host would look the same".to_owned()
+        }
+        _ => String::new(),
+    };
+    vec![first, small, pauses, answers, quiet(case), shaper]
+}
+
+/// What to change.
+pub fn remedy(advised: &Advised) -> Text {
+    match advised.cause {
+        // Most flows of a link: no text is made for each.
+        Cause::ApplicationIdle => Text::Borrowed(IDLE),
+        Cause::ApplicationSmallWrites => write_more(advised).into(),
+        _ => write_faster(advised).into(),
+    }
+}
+
+fn write_more(Advised { case, src, .. }: &Advised) -> String {
+    let mean = case.facts.unique_bytes as f64 / case.facts.packets.max(1) as f64;
+    format!(
+        "let the application on {src} write more at a time: a segment carries {} on average and \
+         has room for {}; if it waits for answers to small writes, TCP_NODELAY",
+        bytes(mean),
+        bytes(f64::from(case.context.mss_bytes))
+    )
+}
+
+fn write_faster(Advised { case, src, .. }: &Advised) -> String {
+    let now = case.facts.rate_bps().map_or(String::new(), |bps| format!(" ({} now)", rate(bps)));
+    let shaper = match may_be_shaped(case) {
+        true => format!("; or that of a shaper on {src} (tbf, htb: tc qdisc show)"),
+        false => String::new(),
+    };
+    format!(
+        "raise the rate at which the application on {src} writes{now}, or its pacing limit \
+         (SO_MAX_PACING_RATE, maxrate of the fq queue){shaper}"
+    )
+}
+
+const IDLE: &str = "nothing in the network: let the sending application send sooner (requests \
+                    ahead of time, data ready when the connection is)";

@@ -1,0 +1,64 @@
+//! A policer: a token bucket drops what exceeds its rate.
+
+use super::Cause;
+use crate::diagnosis::evidence::{NONE_NOW, density, earlier, inflation, rhythm};
+use crate::diagnosis::remedy::Advised;
+use crate::diagnosis::words::{counted, percent, rate};
+use crate::diagnosis::{Case, Finding, threshold};
+
+/// It has one cause.
+pub fn cause(_: &Case) -> Cause {
+    Cause::Policer
+}
+
+/// The numbers that decided.
+pub fn evidence(case: &Case, _: &Finding) -> Vec<String> {
+    let facts = &case.facts;
+    let fit = match (case.policer, case.losses) {
+        (Some(policer), _) => format!(
+            "{} fit a token bucket filled at {}",
+            counted(u64::from(policer.losses), "loss", "losses"),
+            rate(policer.rate_bps)
+        ),
+        (None, Some(shape)) => format!(
+            "losses are not independent: {} of the segments lost, flight at losses {:.2} times the \
+             mean, inter-loss gaps with CV {:.2} (random = 1)",
+            percent(shape.ratio),
+            shape.flight,
+            shape.variation
+        ),
+        _ if facts.losses == 0 && facts.loss_ratio == 0.0 => NONE_NOW.to_owned(),
+        _ => format!("{} of the bytes were lost", percent(facts.loss_ratio)),
+    };
+    let queue = match facts.inflation {
+        Some(inflated) if inflated < threshold::INFLATED => {
+            format!("{}: drops without a queue", inflation(case))
+        }
+        _ => inflation(case),
+    };
+    vec![fit, earlier(case), rhythm(case), density(case), queue]
+}
+
+/// What to change.
+pub fn remedy(advised: &Advised) -> String {
+    let Advised { case, src, .. } = advised;
+    let found =
+        case.policer.map(|policer| format!("its bucket fills at {}, ", rate(policer.rate_bps)));
+    let through = case.facts.rate_bps().filter(|_| case.facts.packets >= FEWEST_PACKETS);
+    let Some(through) = through else {
+        return format!(
+            "ask the provider for a higher committed rate, or shape on {src} (pacing) so that \
+             nothing is dropped; a longer capture shows to which rate"
+        );
+    };
+    format!(
+        "ask the provider for a higher committed rate ({}{} get through), or shape to that rate \
+         on {src} (pacing) so that nothing is dropped",
+        found.unwrap_or_default(),
+        rate(through)
+    )
+}
+
+/// Data packets of a short transfer (IM 2021). Below it neither the rate that got through nor the
+/// spacing of packets says much of the path.
+const FEWEST_PACKETS: u64 = 130;

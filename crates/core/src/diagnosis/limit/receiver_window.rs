@@ -1,0 +1,133 @@
+//! The receiver: a small buffer, a slow reader, or a window that cannot grow.
+
+use super::Cause;
+use crate::diagnosis::evidence::{quiet, times};
+use crate::diagnosis::remedy::{Advised, window};
+use crate::diagnosis::words::{bytes, count, percent, rate, seconds, time};
+use crate::diagnosis::{Case, Finding, threshold};
+
+/// Which of them.
+pub fn cause(case: &Case) -> Cause {
+    let (facts, context) = (&case.facts, &case.context);
+    // Unread data takes from the window: it closes, shrinks, or stays far below what it was.
+    let shrinks = facts.window_sway.is_some_and(|sway| sway < threshold::SWAY);
+    let filled = facts.openness.is_some_and(|open| open < threshold::OPENNESS);
+    // An interval in which no data met any window is one in which it stood shut.
+    let shut = context.rwnd_max.is_some() && facts.openness.is_none();
+    // What no flight ever reached is no small buffer: it was shut, or too small for a segment.
+    let reached = facts.at_edge.max(facts.inferred_fullness.unwrap_or(0.0));
+    let unreached = facts.openness.is_some() && reached < threshold::TOUCHED;
+    if facts.closures > 0 || shrinks || filled || shut || unreached {
+        return Cause::ReceiverSlowReader;
+    }
+    let unscaled = context.window_scale == Some(0);
+    if unscaled && context.rwnd_max.is_some_and(|most| (32_768..=65_535).contains(&most)) {
+        return Cause::ReceiverNoScaling;
+    }
+    Cause::ReceiverBuffer
+}
+
+/// Whether every round fills the window, by a sender that nothing paces: then it is what each wait
+/// was for, also where room seems to open before the sender goes on. Far from the
+/// sender the time of a send is known only roughly. A sender also gathers room for a super-segment,
+/// up to a third of the window (`tcp_tso_should_defer`).
+pub fn is_filled(case: &Case) -> bool {
+    let facts = &case.facts;
+    facts.losses == 0
+        && !case.context.own_pace
+        && facts.rounds >= threshold::SHAPED_ROUNDS
+        && facts.fullness.is_some_and(|full| full >= threshold::FULL)
+}
+
+/// The numbers that decided.
+pub fn evidence(case: &Case, finding: &Finding) -> Vec<String> {
+    let cause = finding.cause;
+    let (facts, context) = (&case.facts, &case.context);
+    let window = match (context.rwnd_max, context.inferred_rwnd) {
+        (Some(window), _) => format!("the window of {}", bytes(window as f64)),
+        (None, Some(window)) => format!("the window of {} (scale inferred)", bytes(window as f64)),
+        _ => "the window".to_owned(),
+    };
+    let reached = facts.at_edge.max(facts.inferred_fullness.unwrap_or(0.0).min(1.0));
+    let first = match cause {
+        Cause::ReceiverSlowReader => format!(
+            "the receiver's window held the sender back for {} of {}",
+            percent(facts.receiver),
+            seconds(facts.span_s)
+        ),
+        // Of a burst that fills the window only the last segment reaches its end.
+        _ if facts.receiver > reached => format!(
+            "{window} was full for {} of {}",
+            percent(facts.receiver),
+            seconds(facts.span_s)
+        ),
+        _ => format!(
+            "flight reached {window} in {} of {}",
+            percent(reached),
+            count(facts.packets, "segment")
+        ),
+    };
+    let closed = match facts.closures {
+        0 if cause == Cause::ReceiverSlowReader => match facts.window_sway {
+            Some(sway) => format!("the window shrank to {} of its mean", percent(sway)),
+            None => String::new(),
+        },
+        0 => String::new(),
+        closures => format!("it closed {}", times(closures)),
+    };
+    let unscaled = match cause {
+        Cause::ReceiverNoScaling => "window scaling is off".to_owned(),
+        _ => String::new(),
+    };
+    vec![first, closed, unscaled, quiet(case)]
+}
+
+/// What to change.
+pub fn remedy(advised: &Advised) -> String {
+    let Advised { case, cause, src, dst, .. } = advised;
+    match cause {
+        Cause::ReceiverNoScaling => {
+            let most = case.context.rwnd_max.zip(case.context.rtt_min).map(|(window, rtt)| {
+                let bps = window as f64 * 8e9 / rtt.0.max(1) as f64;
+                let (window, rtt) = (bytes(window as f64), time(rtt));
+                format!(": without it {window} a round trip of {rtt} are {} at most", rate(bps))
+            });
+            format!(
+                "switch window scaling on (net.ipv4.tcp_window_scaling = 1) at both {src} and \
+                 {dst}, and look for a middlebox that strips the option{}",
+                most.unwrap_or_default()
+            )
+        }
+        Cause::ReceiverSlowReader => match case.facts.rate_bps() {
+            Some(bps) => format!(
+                "let the application on {dst} read faster, or in parallel: it reads {} and leaves \
+                 the rest in its buffer",
+                rate(bps)
+            ),
+            None => {
+                format!("let the application on {dst} read: what it leaves unread fills its buffer")
+            }
+        },
+        _ => {
+            let need = window(advised);
+            format!("raise net.ipv4.tcp_rmem[2], or the SO_RCVBUF that limits it, on {dst} {need}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::{Context, Facts};
+
+    #[test]
+    fn a_window_that_no_flight_reached_is_no_small_buffer() {
+        let cause_at = |at_edge| {
+            let facts = Facts { openness: Some(1.0), at_edge, ..Facts::default() };
+            let context = Context { rwnd_max: Some(200_000), ..Context::default() };
+            cause(&Case { facts, context, ..Case::default() })
+        };
+        assert_eq!(cause_at(0.0), Cause::ReceiverSlowReader);
+        assert_eq!(cause_at(0.4), Cause::ReceiverBuffer);
+    }
+}

@@ -1,0 +1,43 @@
+//! A full link that the connection has to itself.
+
+use super::Cause;
+use crate::diagnosis::evidence::{density, full_link};
+use crate::diagnosis::remedy::Advised;
+use crate::diagnosis::words::rate;
+use crate::diagnosis::{Case, Finding, threshold};
+
+/// Whether its queue or its losses show it.
+pub fn cause(case: &Case) -> Cause {
+    match case.facts.losses == 0 || case.facts.queued >= threshold::STANDING {
+        true => Cause::UnsharedQueue,
+        false => Cause::UnsharedLoss,
+    }
+}
+
+/// The numbers that decided.
+pub fn evidence(case: &Case, finding: &Finding) -> Vec<String> {
+    let mut parts = full_link(case);
+    if finding.cause == Cause::UnsharedLoss && case.facts.losses > 0 {
+        parts.push(density(case));
+    }
+    parts
+}
+
+/// What to change.
+pub fn remedy(advised: &Advised) -> String {
+    let case = advised.case;
+    let link = match case.context.capacity_bps {
+        Some(capacity) => format!("the link of {} is full: more capacity", rate(capacity)),
+        None => "the link is full: more capacity".to_owned(),
+    };
+    match case.facts.inflation {
+        Some(inflation) if inflation >= STANDING_QUEUE => format!(
+            "{link}; against the standing queue (RTT {inflation:.1} times its minimum) an AQM \
+             there (fq_codel, CAKE), or BBR"
+        ),
+        _ => link,
+    }
+}
+
+/// Mean over least round-trip time from which the queue is worth a word.
+const STANDING_QUEUE: f64 = 2.0;

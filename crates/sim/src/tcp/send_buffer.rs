@@ -97,9 +97,9 @@ impl SendBuffer {
         self.end
     }
 
-    /// Everything below `una` is acknowledged. The buffer grows to the memory of twice `cwnd`, if it
-    /// may, as Linux's does (`tcp_sndbuf_expand`): as if each segment had a buffer of its own. Data
-    /// in super-segments take a third of that, so that a recovery does not run out of them.
+    /// Everything below `una` is acknowledged. The buffer grows to the memory of twice `cwnd`, as
+    /// if each segment had a buffer of its own, if it may (Linux's `tcp_sndbuf_expand`). Data in
+    /// super-segments take a third of that, so that a recovery does not run out of them.
     pub fn release(&mut self, una: u64, cwnd: u64, mss: u64) {
         self.start = self.start.max(una.min(self.end));
         while self.write_ends.front().is_some_and(|write_end| *write_end <= self.start) {

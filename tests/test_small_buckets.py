@@ -11,7 +11,7 @@ from tcpwhy import worlds
 SPEC = """
 title = "drops"
 seed = {seed}
-duration_s = 30
+duration_s = {duration_s}
 [hosts.S]
 [hosts.D]
 [links.access]
@@ -39,7 +39,7 @@ def answers(drops: str, limitation: str, rtt_ms: int, controller: str, tap: str)
     """What limits each interval of a run, by one of its captures."""
     text = SPEC.format(
         seed=rtt_ms, drops=drops, delay_ms=rtt_ms / 2 - 1, limitation=limitation,
-        controller=controller,
+        controller=controller, duration_s=30,
     )  # fmt: skip
     made = simulated.outcome(Case("drops", "scenarios", "", tomllib.loads(text)))
     return [row.limitation or "" for row in made.intervals if row.tap == tap]
@@ -65,7 +65,7 @@ PATHS = [(40, "reno"), (100, "cubic"), (200, "cubic")]
 def test_a_bucket_of_five_packets_is_a_policer(rate_bps, rtt_ms, controller):
     text = SPEC.format(
         seed=rtt_ms, drops=BUCKET.replace("RATE", str(rate_bps)), delay_ms=rtt_ms / 2 - 1,
-        limitation="policer", controller=controller,
+        limitation="policer", controller=controller, duration_s=30,
     )  # fmt: skip
     rows = worlds.judged_scenario("bucket.toml", text + TAPS).to_pylist()
     for tap in ("sender", "receiver"):
@@ -87,16 +87,15 @@ def test_a_bucket_of_five_packets_is_a_policer(rate_bps, rtt_ms, controller):
 def test_a_queue_of_five_packets_is_a_full_link(rtt_ms, controller):
     text = SPEC.format(
         seed=rtt_ms, drops=QUEUE, delay_ms=rtt_ms / 2 - 1, limitation="unshared_bottleneck",
-        controller=controller,
+        controller=controller, duration_s=60,
     )  # fmt: skip
     rows = worlds.judged_scenario("queue.toml", text + TAPS).to_pylist()
     rows = [row for row in rows if row["tap"] == "sender" and row["true_limitation"]]
     # So short a queue cannot bridge a cut of cwnd: until TCP has grown again, its growth is right.
     right = [row["limitation"] in row["true_limitations"].split() for row in rows]
     assert all(right), [(row["limitation"], row["true_limitations"]) for row in rows]
-    # At 200 ms two intervals of ten are full and nothing else; in the others the link is at times.
     full = [row["limitation"] for row in rows if row["true_limitations"] == "unshared_bottleneck"]
-    assert len(full) >= 2
+    assert len(full) >= 3
     assert share("unshared_bottleneck", full) == 1
 
 

@@ -72,14 +72,19 @@ def test_the_delay_is_that_of_the_links():
     assert statistics.median(added_ms) / 2 < 0.5
 
 
-@needs_root
-def test_a_run_leaves_captures_samples_and_facts(tmp_path):
-    one = load(HERE / "clamp.toml")
-
-    done = run(one, tmp_path / "clamp")
+def true_run(name, tmp_path):
+    """Run a scenario of the tests; what its labels say is true of it."""
+    one = load(HERE / f"{name}.toml")
+    done = run(one, tmp_path / name)
     assert not done.problems
     checks = [item for expect in one.expect for item in verify.verify(done, expect)]
     assert all(item.holds for item in checks), [str(item) for item in checks]
+    return one, done
+
+
+@needs_root
+def test_a_run_leaves_captures_samples_and_facts(tmp_path):
+    one, done = true_run("clamp", tmp_path)
     assert set(done.captures) == {"S", "D", "middle"}
     assert all(sample["snd_cwnd"] <= 20 for sample in done.samples(0, "forward"))
     again = check.load(tmp_path / "clamp", one)
@@ -97,11 +102,7 @@ def test_a_run_leaves_captures_samples_and_facts(tmp_path):
 
 @needs_root
 def test_a_proxy_passes_on_what_it_holds_no_more_of(tmp_path):
-    one = load(HERE / "proxy.toml")
-    done = run(one, tmp_path / "proxy")
-    assert not done.problems
-    checks = [item for expect in one.expect for item in verify.verify(done, expect)]
-    assert all(item.holds for item in checks), [str(item) for item in checks]
+    one, done = true_run("proxy", tmp_path)
     read, written = (done.deeds(flow, side) for flow, side in ((0, "backward"), (1, "forward")))
     held_bytes = one.flows[1].workload["relay"]["buffer_bytes"]
     assert 0 <= read["bytes"] - written["bytes"] <= held_bytes
@@ -111,14 +112,36 @@ def test_a_proxy_passes_on_what_it_holds_no_more_of(tmp_path):
 @needs_root
 def test_a_firewall_takes_options_out_of_frames(tmp_path):
     """The kernel at both ends believes that the other one offered nothing."""
-    one = load(HERE / "firewall.toml")
-    done = run(one, tmp_path / "firewall")
-    assert not done.problems
-    checks = [item for expect in one.expect for item in verify.verify(done, expect)]
-    assert all(item.holds for item in checks), [str(item) for item in checks]
+    one, done = true_run("firewall", tmp_path)
     for side in ("forward", "backward"):
         assert done.samples(0, side)[-1]["snd_mss"] == 1000
         assert not done.samples(0, side)[-1]["options"] & tcpinfo.OPTION_WSCALE
+
+
+@needs_root
+def test_data_leave_in_the_syn_with_fast_open(tmp_path):
+    _, done = true_run("fast_open", tmp_path)
+    first, second = (done.samples(flow, "forward")[-1]["options"] for flow in (0, 1))
+    assert not first & tcpinfo.OPTION_SYN_DATA
+    assert second & tcpinfo.OPTION_SYN_DATA
+
+
+@needs_root
+def test_times_of_the_links_are_those_of_the_traffic(tmp_path):
+    """An outage from 2 to 3 s: what the receiver has in between is what was under way."""
+    _, done = true_run("outage", tmp_path)
+    delivered = [
+        (sample["at_s"], sample["bytes_received"])
+        for sample in done.samples(0, "backward")
+        if sample["bytes_received"]
+    ]
+
+    def bytes_at(seconds):
+        return max(count for at_s, count in delivered if at_s <= seconds)
+
+    assert bytes_at(1.95) - bytes_at(1.55) > 0.8 * 0.4 * 5e6 / 8
+    assert bytes_at(2.95) == bytes_at(2.25)
+    assert bytes_at(5) > bytes_at(2.95)
 
 
 @needs_root

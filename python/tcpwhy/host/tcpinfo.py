@@ -58,6 +58,9 @@ CA_STATES = ("open", "disorder", "cwr", "recovery", "loss")
 OPTION_WSCALE = 4
 """Bit of `options`: both ends offered window scaling (RFC 7323). The shift may still be 0."""
 
+OPTION_SYN_DATA = 32
+"""Bit of `options`: the peer acknowledged data of the SYN (RFC 7413)."""
+
 INFINITE_SSTHRESH = 0x7FFFFFFF
 """`snd_ssthresh` before the first loss."""
 

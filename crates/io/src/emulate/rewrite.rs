@@ -1,7 +1,7 @@
 //! TCP options of a frame, changed in place as middleboxes do.
 //!
-//! An option that is taken out becomes NOPs, so that the frame keeps its length: so do nftables
-//! (`reset tcp option`) and the routers that Honda et al. found (2011, section 4.2).
+//! An option that is taken out becomes NOPs, so that the frame keeps its length, as with nftables
+//! (`reset tcp option`).
 
 use super::frame::{ETHERNET_BYTES, Frame};
 use super::offload::{fold, sum};

@@ -135,3 +135,44 @@ const HEADERS_BYTES: u64 = 640;
 const SK_BUFF_BYTES: u64 = 256;
 /// The most that Linux puts into one super-segment (`GSO_LEGACY_MAX_SIZE`).
 const SUPER_SEGMENT_BYTES_MAX: u64 = 65_536;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1448;
+
+    #[test]
+    fn it_grows_to_the_memory_of_two_windows() {
+        let limits = Buffer { initial_bytes: 87_040, max_bytes: 4_194_304 };
+        let mut buffer = SendBuffer::new(limits, 1);
+        // 10 segments, Linux's first window: `tcp_init_buffer_space` has the same.
+        buffer.release(1, 10 * MSS, MSS);
+        assert_eq!(buffer.room(), 2 * 10 * 4352);
+        buffer.release(1, 100 * MSS, MSS);
+        assert_eq!(buffer.room(), 2 * 100 * 4352);
+        buffer.release(1, 10_000 * MSS, MSS);
+        assert_eq!(buffer.room(), limits.max_bytes);
+    }
+
+    #[test]
+    fn a_write_that_finds_room_is_taken_by_whole_super_segments() {
+        let mut buffer = SendBuffer::new(Buffer::fixed(64_000), 1);
+        // A fourth of the buffer is eleven segments: five of them are the first to exceed it.
+        assert_eq!(buffer.write(1 << 40, MSS), 5 * 11 * MSS);
+        assert!(buffer.is_refusing());
+        assert_eq!(buffer.write(1, MSS), 0);
+    }
+
+    #[test]
+    fn a_small_write_is_taken_whole_and_the_next_one_waits_for_a_third() {
+        let mut buffer = SendBuffer::new(Buffer::fixed(50_000), 1);
+        let taken: Vec<u64> = (0..8).map(|_| buffer.write(8192, MSS)).collect();
+        assert_eq!(taken, [8192, 8192, 8192, 8192, 8192, 8192, 8192, 0]);
+        assert!(buffer.is_refusing());
+        buffer.release(1 + 2 * 8192, 0, MSS);
+        assert_eq!(buffer.write(8192, MSS), 0);
+        buffer.release(1 + 3 * 8192, 0, MSS);
+        assert_eq!(buffer.write(8192, MSS), 8192);
+    }
+}

@@ -6,12 +6,15 @@ BIN := .venv/bin
 PIP := PATH="$(CURDIR)/.venv/bin:$$PATH" $(BIN)/pip --quiet --disable-pip-version-check
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
     $(shell find crates \( -name '*.rs' -o -name Cargo.toml \) -not -path '*/tests/*')
+# The extension has no tests of its own; examples are compiled by lint.
+CRATES := --locked --workspace --exclude tcpwhy-py
 CAPTURES := $(addprefix tests/data/, slow_reader.pcap receiver_window.pcap application.pcap \
     bulk_tbf_middle.pcap loss_middle.pcap)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-rust test-python test-system lint fmt docs accuracy consistency fit ablation bench clean
+.PHONY: help demo test test-rust test-python test-system lint fmt docs accuracy consistency \
+    fit ablation bench clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,25 +22,32 @@ help: ## list what can be made
 demo: .venv/ready ## build, analyse the captures that come with the repository, print the table
 	$(BIN)/tcpwhy analyze $(CAPTURES)
 
-test: test-rust test-python ## build and run the tests that need nothing but this repository
+# The packages come over the network while the compiler works.
+test: .venv/made ## build and run the tests that need nothing but this repository
+	@$(MAKE) --no-print-directory .venv/packages & \
+	cargo test $(CRATES) --lib --tests --no-run; built=$$?; \
+	wait $$! && exit $$built
+	@$(MAKE) --no-print-directory test-rust test-python
 
 test-rust: .venv/made
-	cargo test --locked --workspace
+	cargo test $(CRATES) --lib --tests
+	cargo test $(CRATES) --doc --quiet
 
-test-python: .venv/ready-dev
-	$(BIN)/python -m pytest --ignore tests/system
+# Each test stands alone: they are shared out among the processors.
+test-python: .venv/extension
+	$(BIN)/python -m pytest --ignore tests/system --numprocesses logical --dist worksteal
 
 test-system: .venv/ready-dev ## the tests that need root, real time, servers or programs of others
 	$(BIN)/python -m pytest tests/system
 
-lint: .venv/ready-dev ## check style and types
+lint: .venv/packages ## check style and types
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-fmt: .venv/ready-dev ## bring the sources into the house style
+fmt: .venv/packages ## bring the sources into the house style
 	cargo fmt --all
 	$(BIN)/ruff check --fix --select I
 	$(BIN)/ruff format
@@ -76,11 +86,20 @@ clean: ## remove everything that was built or installed
 	$(PIP) install 'maturin>=1.9,<2'
 	@touch $@
 
+# What the tests need of others.
+.venv/packages: .venv/made pyproject.toml
+	$(PIP) install $$($(BIN)/python tools/requirements.py dev)
+	@touch $@
+
 # An editable install: Python sources are used where they are, only Rust needs a build.
 .venv/ready: .venv/made $(SOURCES)
 	$(PIP) install --no-build-isolation --editable .
+	@touch $@ .venv/extension
+
+.venv/ready-dev: .venv/packages .venv/ready
 	@touch $@
 
-.venv/ready-dev: .venv/made $(SOURCES)
-	$(PIP) install --no-build-isolation --editable '.[dev]'
-	@touch .venv/ready $@
+# The same for tests, in the profile of the tests in Rust: their dependencies are compiled already.
+.venv/extension: $(SOURCES) | .venv/packages
+	MATURIN_PEP517_ARGS='--profile dev' $(PIP) install --no-deps --no-build-isolation --editable .
+	@rm -f .venv/ready && touch $@

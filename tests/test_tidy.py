@@ -68,6 +68,17 @@ def test_what_is_allowed_is_not_a_breach(path, text):
     assert tidy.check(tidy.Source(path, text)) == []
 
 
+def test_a_file_of_tests_that_is_not_compiled_is_found(tmp_path):
+    tests = tmp_path / "crates" / "a" / "tests"
+    tests.mkdir(parents=True)
+    (tests.parent / "Cargo.toml").write_text('[[test]]\nname = "all"\n')
+    (tests / "all.rs").write_text("mod named;\n")
+    for name in ("named", "forgotten"):
+        (tests / f"{name}.rs").write_text("")
+    (breach,) = tidy.unnamed_tests(tmp_path)
+    assert breach.path == "crates/a/tests/forgotten.rs"
+
+
 CIRCLES = {
     "core": set(),
     "sim": {

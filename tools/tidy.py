@@ -204,6 +204,20 @@ def check_tree(root: Path) -> Iterator[Breach]:
             yield Breach(name, 0, f"{path.stat().st_size} bytes: a file has at most {BLOB_BYTES}")
         if path.suffix in (".rs", ".py", ".pyi", ".md"):
             yield from check(Source(name, path.read_text(encoding="utf-8")))
+    yield from unnamed_tests(root)
+
+
+def unnamed_tests(root: Path) -> Iterator[Breach]:
+    """Find files of tests that no program of tests has: cargo would not say so."""
+    for path in sorted(root.glob("crates/*/tests/*.rs")):
+        manifest = (path.parents[1] / "Cargo.toml").read_text(encoding="utf-8")
+        modules = (path.parent / "all.rs").read_text(encoding="utf-8")
+        if f'[[test]]\nname = "{path.stem}"\n' not in manifest and (
+            f"mod {path.stem};\n" not in modules
+        ):
+            yield Breach(
+                str(path.relative_to(root)), 0, "a file of tests that all.rs does not name"
+            )
 
 
 @functools.cache

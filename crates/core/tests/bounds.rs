@@ -11,9 +11,7 @@ use tcpwhy_core::units::{Nanos, Seq};
 use tcpwhy_core::wire::hash::{HashKey, shard};
 use tcpwhy_core::wire::{Endpoint, FlowKey, NO_WINDOW_SCALE, Segment, flags};
 
-mod support;
-
-use support::{capture, rows};
+use crate::support::{capture, rows};
 
 /// A segment of the flow with this number: `S` SYN, `N` SYN of the next connection, `a` SYN/ACK,
 /// `.` ACK, `d` data, `f` `F` the FIN of either side, `R` a reset.

@@ -8,9 +8,7 @@ use tcpwhy_core::counter::Counter;
 use tcpwhy_core::pipeline::{Options, Pipeline, Table};
 use tcpwhy_core::wire::Segment;
 
-mod support;
-
-use support::{capture, rows};
+use crate::support::{capture, rows};
 
 fn run(segments: &[Segment], cuts: &[usize]) -> (Vec<(Table, RecordBatch)>, Pipeline) {
     let tables = Table::ALL.to_vec();

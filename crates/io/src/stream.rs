@@ -1,6 +1,7 @@
 //! The analysis of captures as a stream of record batches.
 
 mod inline;
+mod interleave;
 mod live;
 mod ordered;
 mod paced;

@@ -1,10 +1,9 @@
 //! Every real capture is read to its end, and what is counted equals the manifest, except for the
 //! explained differences in `tests/data/manifest_differences.tsv`.
 
-mod shared;
-
 use std::collections::{BTreeMap, HashSet};
 
+use crate::shared;
 use tcpwhy_core::counter::Counter;
 use tcpwhy_core::pipeline::{Options, Table};
 use tcpwhy_core::wire::Decoder;

@@ -1,13 +1,11 @@
 //! Numbers of connections: the same however many there are, and however the capture is read.
 
-mod shared;
-
 use std::path::{Path, PathBuf};
 
+use crate::shared::forge::{Folder, Packet, connections, pcap};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt32Type, UInt64Type};
-use shared::forge::{Folder, Packet, connections, pcap};
 use tcpwhy_core::pipeline::{Options, Table};
 use tcpwhy_io::{Source, analyze};
 

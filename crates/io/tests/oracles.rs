@@ -1,10 +1,9 @@
 //! The decoder against two independent ones on real captures: etherparse (lax) and tshark.
 
-mod shared;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::shared;
 use etherparse::{LaxNetSlice, LaxSlicedPacket, TransportSlice};
 use tcpwhy_core::wire::{Decoder, Frame, Segment, linktype, marks};
 use tcpwhy_io::read_frames;

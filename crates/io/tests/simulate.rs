@@ -1,10 +1,9 @@
 //! Simulations with their outputs: files, and the analysis fed directly.
 
-mod shared;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::shared;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use arrow_array::{Array, RecordBatch};

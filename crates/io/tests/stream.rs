@@ -1,15 +1,14 @@
 //! The stream of record batches: the same rows however the input is stored, cut, split or shared
 //! out; damage named after the rows that came before it.
 
-mod shared;
-
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::shared;
+use crate::shared::forge::{Folder, Packet, pcap, record_offset, transfers};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use lz4_flex::frame::{BlockSize, FrameEncoder, FrameInfo};
-use shared::forge::{Folder, Packet, pcap, record_offset, transfers};
 use tcpwhy_core::pipeline::{Options, Table};
 use tcpwhy_io::{Error, Source, Stream, analyze};
 

@@ -1,11 +1,9 @@
 //! What the controllers do over time, as tables: CUBIC's growth, the end of slow start, BBR's
 //! states.
 
-mod support;
-
+use crate::support::golden;
+use crate::support::net::{Flow, Net, Pipe};
 use std::fmt::Write;
-use support::golden;
-use support::net::{Flow, Net, Pipe};
 use tcpwhy_core::units::Nanos;
 use tcpwhy_sim::cc;
 use tcpwhy_sim::endpoint::Endpoint;

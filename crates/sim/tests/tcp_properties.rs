@@ -1,9 +1,7 @@
 //! Whatever the path and the settings, the stream arrives whole, in order and once, and both sides
 //! come to an end; whatever segments arrive, nothing panics.
 
-mod support;
-
-use support::net::{Flow, Net, Pipe};
+use crate::support::net::{Flow, Net, Pipe};
 use tcpwhy_core::units::{Nanos, Seq};
 use tcpwhy_core::wire::flags;
 use tcpwhy_sim::cc::{CONTROLLERS, Registration};

@@ -1,8 +1,8 @@
 //! TCP's behaviour as timelines in virtual time: every file under `scripts/`, found by walking.
 
-mod support;
-
 use std::path::{Path, PathBuf};
+
+use crate::support;
 
 #[test]
 fn every_timeline_holds() {

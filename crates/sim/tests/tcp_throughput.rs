@@ -1,11 +1,9 @@
 //! Independent checks of the sender: throughput under loss against the published formulas, and the
 //! shares of equal flows. The tables stand in `golden/`.
 
-mod support;
-
+use crate::support::golden;
+use crate::support::net::{Flow, Net, Pipe};
 use std::fmt::Write;
-use support::golden;
-use support::net::{Flow, Net, Pipe};
 use tcpwhy_core::units::Nanos;
 use tcpwhy_sim::cc::{self, CONTROLLERS};
 use tcpwhy_sim::endpoint::Endpoint;

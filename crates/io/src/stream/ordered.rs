@@ -10,10 +10,10 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt32Array};
-use arrow_select::interleave::interleave_record_batch;
 use tcpwhy_core::counter::{Counter, Counters};
 use tcpwhy_core::pipeline::Table;
 
+use super::interleave::interleave;
 use super::{Item, Numbers, counter_batch, lock};
 use crate::sources::Sources;
 
@@ -138,9 +138,7 @@ impl Ordered {
             }
             let order = order(table, &batches);
             for rows in order.chunks(BATCH_ROWS) {
-                let batch = interleave_record_batch(&batches, rows)
-                    .expect("the batches of a table have one schema");
-                let batch = self.completed(table, batch);
+                let batch = self.completed(table, interleave(&batches, rows));
                 self.ready.push_back(Ok((table, batch)));
             }
         }

@@ -1,7 +1,5 @@
 //! Where the captures beside the repository are, and what their manifest says.
 
-#![expect(dead_code, reason = "each test uses a part of it")]
-
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;

@@ -86,9 +86,9 @@ clean: ## remove everything that was built or installed
 	$(PIP) install 'maturin>=1.9,<2'
 	@touch $@
 
-# What the tests need of others.
+# What the tests need of others; of it Python compiles what they import.
 .venv/packages: .venv/made pyproject.toml
-	$(PIP) install $$($(BIN)/python tools/requirements.py dev)
+	$(PIP) install --no-compile $$($(BIN)/python tools/requirements.py dev)
 	@touch $@
 
 # An editable install: Python sources are used where they are, only Rust needs a build.

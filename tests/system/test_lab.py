@@ -112,7 +112,7 @@ def test_a_proxy_passes_on_what_it_holds_no_more_of(tmp_path):
 @needs_root
 def test_a_firewall_takes_options_out_of_frames(tmp_path):
     """The kernel at both ends believes that the other one offered nothing."""
-    one, done = true_run("firewall", tmp_path)
+    _, done = true_run("firewall", tmp_path)
     for side in ("forward", "backward"):
         assert done.samples(0, side)[-1]["snd_mss"] == 1000
         assert not done.samples(0, side)[-1]["options"] & tcpinfo.OPTION_WSCALE

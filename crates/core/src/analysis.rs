@@ -121,6 +121,23 @@ impl Analyse for Analysis {
         }
     }
 
+    fn segments(&mut self, key: &FlowKey, slot: &mut Option<Box<Followed>>, entries: &[Entry]) {
+        let mut rest = entries;
+        while let [first, ..] = rest {
+            if let Some(followed) = slot
+                && !self.wanted.each
+            {
+                let taken = followed.flow.take_plain(rest, self.options.interval);
+                if taken > 0 {
+                    rest = &rest[taken..];
+                    continue;
+                }
+            }
+            self.segment(key, slot, first, &[]);
+            rest = &rest[1..];
+        }
+    }
+
     fn end(&mut self, mut followed: Box<Followed>) {
         let flow = &mut followed.flow;
         flow.finish(self.options.interval);

@@ -138,6 +138,12 @@ impl Unwrap {
         wide
     }
 
+    /// Moves the reference point up to a number that is known.
+    #[inline]
+    pub fn reach(&mut self, wide: u64) {
+        self.last = self.last.max(wide);
+    }
+
     /// Like [`Unwrap::widen`] without moving the reference point.
     #[inline]
     pub fn peek(&self, seq: Seq) -> u64 {

@@ -88,6 +88,12 @@ impl QueueSense {
         self.echoes.as_ref().map_or(rtt, |echoes| echoes.raise(now, rtt))
     }
 
+    /// Whether no echo showed the observer near the receiver.
+    #[inline(always)]
+    pub fn is_far(&self) -> bool {
+        self.echoes.is_none()
+    }
+
     /// A segment of the other side, with timestamps, passed towards the sender.
     #[inline(always)]
     pub fn answered(&mut self, entry: &Entry, srtt: Option<Nanos>) {

@@ -63,6 +63,12 @@ impl ReceiverWindow {
         self.closed
     }
 
+    /// Whether it is open and its scale known.
+    #[inline(always)]
+    pub fn is_plain(&self) -> bool {
+        self.scale.is_some() && !self.closed
+    }
+
     /// Whether `len` bytes from `next` on fit. An unknown window has room.
     #[inline(always)]
     pub fn has_room(&self, next: u64, len: u32) -> bool {

@@ -71,6 +71,12 @@ impl Timeline {
         switches
     }
 
+    /// Where the interval under way ends; `None` before the first payload.
+    #[inline(always)]
+    pub fn interval_end(&self, interval: Nanos) -> Option<Nanos> {
+        self.segmenter.as_ref().map(|segmenter| segmenter.interval_end(interval))
+    }
+
     /// Adds a round-trip sample.
     #[inline(always)]
     pub fn add_rtt(&mut self, rtt: Nanos) {

@@ -160,6 +160,29 @@ impl SenderView {
     /// [`SenderView::send`] once it is clear what the segment was.
     #[inline(always)]
     pub fn at(&mut self, entry: &Entry, end: u64) -> Sending {
+        self.release_known(entry, end);
+        let edge = (self.edge != UNKNOWN).then_some(self.edge);
+        let known = (self.una != UNKNOWN).then_some(SenderState { una: self.una, edge });
+        Sending { known, ts: entry.ts }
+    }
+
+    /// The same for a view that is plain.
+    #[inline(always)]
+    pub fn at_plain(&mut self, entry: &Entry, end: u64) -> Sending {
+        self.release_known(entry, end);
+        let known = Some(SenderState { una: self.una, edge: Some(self.edge) });
+        Sending { known, ts: entry.ts }
+    }
+
+    /// Whether an acknowledgement and its window reached the sender, and no loss is being repaired.
+    #[inline(always)]
+    pub fn is_plain(&self) -> bool {
+        self.una != UNKNOWN && self.edge != UNKNOWN && self.recovery_point.is_none()
+    }
+
+    /// Lets the acknowledgements take effect that the sender knew when it sent `entry`.
+    #[inline(always)]
+    fn release_known(&mut self, entry: &Entry, end: u64) {
         while let Some(front) = self.pending.front() {
             let echoed = front.has_timestamps
                 && entry.has_timestamps()
@@ -169,9 +192,6 @@ impl SenderView {
             }
             self.release_front(entry.ts);
         }
-        let edge = (self.edge != UNKNOWN).then_some(self.edge);
-        let known = (self.una != UNKNOWN).then_some(SenderState { una: self.una, edge });
-        Sending { known, ts: entry.ts }
     }
 
     /// Whether data that ends at `end` is more than the window known allows. A sender may probe it

@@ -230,8 +230,32 @@ impl Ledger {
         self.again(start, end, frame, entry, path)
     }
 
+    /// Files the next data, up to `end`, into an open window; `flight` and `burst` are those of
+    /// [`Path`].
+    #[inline(always)]
+    pub fn append_next(&mut self, end: u64, entry: &Entry, flight: u16, burst: u8) {
+        let (start, numbers) = (self.next, self.numbers.as_mut());
+        numbers.into_iter().for_each(|numbers| numbers.reach(end));
+        self.append_sent(start, end, entry.frame_low, entry, flight, burst);
+        self.last_sent = entry.ts;
+    }
+
     #[inline(always)]
     fn append(&mut self, start: u64, end: u64, frame: u64, entry: &Entry, path: &Path) {
+        let (flight, burst) = (path.relative_flight, path.bursts.before);
+        self.append_sent(start, end, frame as u32, entry, flight, burst);
+    }
+
+    #[inline(always)]
+    fn append_sent(
+        &mut self,
+        start: u64,
+        end: u64,
+        frame_low: u32,
+        entry: &Entry,
+        flight: u16,
+        burst: u8,
+    ) {
         if self.sent.is_empty() {
             self.last_progress = entry.ts;
         }
@@ -240,12 +264,12 @@ impl Ledger {
             start,
             first: entry.ts,
             last_us: 0,
-            frame_low: frame as u32,
+            frame_low,
             len: (end - start) as u32,
             tsval: entry.tsval,
             ip_id: entry.ip_id,
-            flight: path.relative_flight,
-            burst: path.bursts.before,
+            flight,
+            burst,
             sends: 1,
             sacked: false,
             hole: false,

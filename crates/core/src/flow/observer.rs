@@ -161,6 +161,8 @@ pub struct RoundTrip {
     pub rtt: Nanos,
     /// The least one of the direction.
     pub floor: Nanos,
+    /// Whether it shows a queue.
+    pub raised: bool,
     /// The lesser of this one and the one before.
     pub recent: Nanos,
 }

@@ -4,6 +4,7 @@ use crate::flow::loss::ledger::{Filed, Kind};
 use crate::flow::loss::seed::SeedCount;
 use crate::flow::observer::{Ack, Data, Observer};
 use crate::flow::path::sketch::Sketch;
+use crate::flow::time::plain_sums::PlainSums;
 use crate::units::Nanos;
 
 /// What a direction sent, and what became of it. The columns of the flows table say what each is.
@@ -45,6 +46,13 @@ impl Totals {
             (Some(first), Some(last)) => last.since(first),
             _ => Nanos(0),
         }
+    }
+
+    /// Adds plain data that `data_packets` and `last_data` count already.
+    pub fn take_plain(&mut self, sums: &PlainSums) {
+        self.payload_bytes += sums.bytes();
+        self.unique_bytes += sums.bytes();
+        raise(&mut self.flight_max, sums.flight_max);
     }
 
     /// Begins anew, in the same memory.

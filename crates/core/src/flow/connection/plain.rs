@@ -11,12 +11,15 @@ use crate::flow::half::Half;
 use crate::flow::handshake::side;
 use crate::flow::observer::Around;
 use crate::flow::path::delay::Tau;
+use crate::flow::time::plain_sums::PlainSums;
+use crate::flow::time::timeline::Timeline;
+use crate::flow::totals::Totals;
 use crate::units::{Nanos, Seq};
 use crate::wire::flags;
 
-/// What holds for all segments of a run.
+/// What holds for all segments of a run, and what its data adds up to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Terms {
+pub(crate) struct Run {
     /// Payload of a full segment.
     pub mss: u32,
     /// The data of a run ends before this time, where an interval ends.
@@ -27,6 +30,22 @@ pub(crate) struct Terms {
     pub window_raw: u16,
     /// Sequence number of bare acknowledgements.
     pub receiver_seq: Seq,
+    /// Sums of data that are not added yet.
+    pub sums: PlainSums,
+    /// The least delays by which the stream of the capacity was chosen, and whether it is the data.
+    pub least: Option<([Nanos; 2], bool)>,
+}
+
+impl Run {
+    /// Adds the sums to where they belong.
+    #[inline(never)]
+    pub fn flush(&mut self, timeline: &mut Timeline, totals: &mut Totals) {
+        if self.sums.segments > 0 {
+            timeline.take_plain(&self.sums);
+            totals.take_plain(&self.sums);
+            self.sums = PlainSums::new(self.mss);
+        }
+    }
 }
 
 impl Flow {
@@ -42,7 +61,7 @@ impl Flow {
         }
         let flow_start = self.start;
         let (own, peer) = both(&mut self.halves, sender);
-        let Some(terms) = own.plain_terms(peer, interval) else { return 0 };
+        let Some(mut run) = own.plain_run(peer, interval) else { return 0 };
         let (tau, peer_tau) = both(&mut self.taus, sender);
         let mut taken = 0;
         for entry in entries {
@@ -50,7 +69,7 @@ impl Flow {
                 break;
             }
             if side(entry) == sender {
-                if !own.is_plain_data(entry, &terms) {
+                if !own.is_plain_data(entry, &run) {
                     break;
                 }
                 own.count(entry);
@@ -59,9 +78,9 @@ impl Flow {
                     data_timestamps(entry, own, (tau, peer_tau));
                 }
                 let around = Around { sender: tau, receiver: peer_tau, flow_start, interval };
-                own.plain_data(entry, around, &terms);
+                own.plain_data(entry, around, &mut run);
             } else {
-                if !own.is_plain_ack(entry, &terms) {
+                if !own.is_plain_ack(entry, &run) {
                     break;
                 }
                 peer.count(entry);
@@ -77,6 +96,9 @@ impl Flow {
                 }
             }
             taken += 1;
+        }
+        if run.sums.segments > 0 {
+            own.flush_plain(&mut run);
         }
         if let Some(last) = entries[..taken].last() {
             self.end = self.end.max(last.ts);

@@ -5,13 +5,13 @@ mod plain;
 
 use crate::flow::entry::Entry;
 use crate::flow::loss::history::LossHistory;
-use crate::flow::loss::ledger::{Acked, Filed, Flight, Ledger, Path};
+use crate::flow::loss::ledger::{Acked, Filed, Ledger, Path};
 use crate::flow::observer::{Ack, Around, Data, Observer, RttBefore};
 use crate::flow::path::delay::Rtt;
 use crate::flow::path::mss::Mss;
 use crate::flow::path::probe::CapacityProbe;
 use crate::flow::path::queue::QueueSense;
-use crate::flow::path::window::{Advertised, ReceiverWindow};
+use crate::flow::path::window::ReceiverWindow;
 use crate::flow::time::segmenter::Now;
 use crate::flow::time::timeline::Timeline;
 use crate::flow::time::view::{SenderState, SenderView, Sending};
@@ -69,14 +69,6 @@ struct Place {
     end: u64,
     relative_flight: u16,
     was_repairing: bool,
-}
-
-/// How much a data segment has, and how many full packets and small ones it stands for.
-#[derive(Clone, Copy, Debug)]
-struct Size {
-    unique_bytes: u64,
-    full: u32,
-    small: bool,
 }
 
 /// What became of one data segment.
@@ -208,31 +200,12 @@ impl Half {
     ) -> Option<u64> {
         self.mss.learn(entry.payload_len, entry.has_timestamps());
         self.mss.set_headers_len(entry.headers_len());
-        let (full, small) = packets(&self.mss, entry.payload_len, place.start, sending.known);
-        let size = Size { unique_bytes, full, small };
-        let (flight, recovery) = (self.ledger.flight(), self.ledger.recovery_point());
-        self.observe(entry, around, place, sending, filed, size, flight, recovery)
-    }
-
-    /// The same once sizes are known. `flight` is what is in flight after the segment, `recovery`
-    /// what ends the repair of a loss.
-    #[inline(always)]
-    #[expect(clippy::too_many_arguments, reason = "where one is known, so is what follows of it")]
-    fn observe(
-        &mut self,
-        entry: &Entry,
-        around: Around<'_>,
-        place: Place,
-        sending: Sending,
-        filed: &Filed,
-        size: Size,
-        flight: Flight,
-        recovery: Option<u64>,
-    ) -> Option<u64> {
-        let (known, start, Size { unique_bytes, full, small }) = (sending.known, place.start, size);
+        let (known, start) = (sending.known, place.start);
+        let (full, small) = packets(&self.mss, entry.payload_len, start, known);
         if full > 0 {
             self.ledger.note_full(place.end);
         }
+        let flight = self.ledger.flight();
         let rtt_before = match filed.loss_event || !self.losses.is_empty() {
             true => self.queue.before(filed.is_unseen()),
             false => RttBefore::default(),
@@ -255,7 +228,7 @@ impl Half {
             mss: &self.mss,
             around,
         };
-        let sent = data.sent(recovery);
+        let sent = data.sent(self.ledger.recovery_point());
         let hold = self.writer.hold(&data);
         let (pieces, freed) = self.view.send(sending, sent);
         let wait = self.writer.attribute(pieces, hold, freed, self.rtt.srtt);
@@ -313,35 +286,13 @@ impl Half {
         };
         let acked = self.ledger.ack(number, entry, blocks, around.receiver.least());
         let flight = self.ledger.flight();
-        let window = self.acknowledged(entry, number, &acked, !blocks.is_empty(), flight, around);
-        // A closed window and one of unknown scale count each time.
-        let counts_once = number <= flight.una && window.rwnd.is_some_and(|rwnd| rwnd > 0);
-        let said = Said { ack: entry.ack, window_raw: entry.window_raw };
-        self.said = (counts_once && !entry.has(flags::SYN)).then_some(said);
-        acked
-    }
-
-    /// Tells the observers of an acknowledgement of `number`; `selective` says whether it carries
-    /// SACK blocks. Gives the window that it brings.
-    #[inline(always)]
-    fn acknowledged(
-        &mut self,
-        entry: &Entry,
-        number: u64,
-        acked: &Acked,
-        selective: bool,
-        flight: Flight,
-        around: Around<'_>,
-    ) -> Advertised {
         let window = self.window.advertise(entry, number, flight.una, flight.next);
         let tau = around.sender.recent();
-        // While the way is unknown only an echo proves that the sender had it.
-        let unknown = if entry.has_timestamps() { UNKNOWN_WAY } else { Nanos(0) };
-        self.view.acknowledgement(entry, number, window.rwnd, tau.unwrap_or(unknown));
+        self.view.acknowledgement(entry, number, window.rwnd, way(entry, tau));
         let ack = Ack {
             entry,
-            acked,
-            selective,
+            acked: &acked,
+            selective: !blocks.is_empty(),
             is_newest: number >= flight.una,
             window,
             flight,
@@ -351,7 +302,11 @@ impl Half {
             mss: &self.mss,
         };
         tell!(self, on_ack(&ack));
-        window
+        // A closed window and one of unknown scale count each time.
+        let counts_once = number <= flight.una && window.rwnd.is_some_and(|rwnd| rwnd > 0);
+        let said = Said { ack: entry.ack, window_raw: entry.window_raw };
+        self.said = (counts_once && !entry.has(flags::SYN)).then_some(said);
+        acked
     }
 
     /// A round-trip sample: the receiver's delay, and the sender's as known `now`. `queues` says
@@ -437,6 +392,13 @@ fn packets(mss: &Mss, len: u32, start: u64, known: Option<SenderState>) -> (u32,
     let left = known.and_then(|known| known.edge).map(|edge| edge.saturating_sub(start));
     let cut = small && left.is_some_and(|left| left < u64::from(full + 1) * u64::from(mss.value()));
     if cut { (full + 1, false) } else { (full, small) }
+}
+
+/// How long an acknowledgement may be under way to the sender. While that is unknown only an echo
+/// proves that the sender had it.
+#[inline(always)]
+fn way(entry: &Entry, tau: Option<Nanos>) -> Nanos {
+    tau.unwrap_or(if entry.has_timestamps() { UNKNOWN_WAY } else { Nanos(0) })
 }
 
 /// Longer than most ways: the first retransmission timeout of a sender that knows none either (RFC

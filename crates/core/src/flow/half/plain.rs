@@ -1,82 +1,128 @@
 //! What a direction does with plain segments ([`Flow::take_plain`](crate::flow::Flow::take_plain)).
 
-use super::{Half, Place, Said, Size};
-use crate::flow::connection::plain::Terms;
+use super::{Half, Said, way};
+use crate::flow::connection::plain::Run;
 use crate::flow::entry::Entry;
-use crate::flow::loss::ledger::{Acked, Filed, Flight};
-use crate::flow::observer::Around;
+use crate::flow::loss::ledger::{Acked, Flight};
+use crate::flow::observer::{Ack, Around, Observer};
+use crate::flow::path::window::Advertised;
+use crate::flow::time::period::Step;
+use crate::flow::time::plain_sums::PlainSums;
+use crate::flow::time::segmenter::Now;
 use crate::units::Nanos;
 
 impl Half {
     /// What plain segments of this direction are, with the acknowledgements that `peer`'s sends.
     /// `None` where the general way has to be taken: so soon after the begin, while a loss is
-    /// repaired, with a closed window, or near the end of an interval.
+    /// repaired, or with a closed window.
     #[inline(always)]
-    pub(crate) fn plain_terms(&self, peer: &Half, interval: Nanos) -> Option<Terms> {
+    pub(crate) fn plain_run(&self, peer: &Half, interval: Nanos) -> Option<Run> {
         let said = peer.said?;
         let mss = self.mss.settled()?;
         let known = self.ledger.is_plain() && self.view.is_plain() && self.window.is_plain();
-        if !known || self.totals.data_packets < PLAIN_FROM || !peer.queue.is_far() {
+        if !known || self.totals.data_packets == 0 || !peer.queue.is_far() {
             return None;
         }
         let receiver_seq = peer.ledger.next_seq()?;
         let until = self.timeline.interval_end(interval)?;
-        let (ack, window_raw) = (said.ack, said.window_raw);
-        Some(Terms { mss, until, ack, window_raw, receiver_seq })
+        let (ack, window_raw, sums) = (said.ack, said.window_raw, PlainSums::new(mss));
+        Some(Run { mss, until, ack, window_raw, receiver_seq, sums, least: None })
     }
 
     /// Whether `entry`, which comes from this side, is plain data.
     #[inline(always)]
-    pub(crate) fn is_plain_data(&self, entry: &Entry, terms: &Terms) -> bool {
-        entry.payload_len == terms.mss
+    pub(crate) fn is_plain_data(&self, entry: &Entry, run: &Run) -> bool {
+        entry.payload_len == run.mss
             && entry.seq.0 == self.ledger.next() as u32
-            && entry.ts < terms.until
-            && (entry.ack, entry.window_raw) == (terms.ack, terms.window_raw)
+            && entry.ts < run.until
+            && (entry.ack, entry.window_raw) == (run.ack, run.window_raw)
     }
 
     /// Whether `entry`, which comes from the other side, is a bare acknowledgement that moves on.
     #[inline(always)]
-    pub(crate) fn is_plain_ack(&self, entry: &Entry, terms: &Terms) -> bool {
+    pub(crate) fn is_plain_ack(&self, entry: &Entry, run: &Run) -> bool {
         entry.payload_len == 0
             && entry.window_raw != 0
-            && entry.seq == terms.receiver_seq
+            && entry.seq == run.receiver_seq
             && self.ledger.is_next_ack(entry.ack)
     }
 
-    /// The other side sent data, which repeats an acknowledgement.
+    /// Files plain data, as [`Half::data`] does.
+    #[inline(always)]
+    pub(crate) fn plain_data(&mut self, entry: &Entry, around: Around<'_>, run: &mut Run) {
+        let (ts, start, before) = (entry.ts, self.ledger.next(), self.totals.data_packets);
+        let end = start + u64::from(run.mss);
+        self.said = None;
+        let (una, edge) = self.view.at_plain(entry, end);
+        let flight = self.losses.relative_flight(start.saturating_sub(una), before);
+        self.ledger.append_next(end, entry, flight, self.losses.codes(ts).before);
+        self.ledger.note_full(end);
+        self.mss.set_headers_len(entry.headers_len());
+        let is_idle = una >= start;
+        let held = self.writer.hold_full(is_idle, una);
+        let (pieces, freed) = self.view.send_plain(ts, end, run.mss);
+        let step = self.timeline.step_plain(ts, self.rtt.srtt);
+        if step == Step::Stay && !held && freed.is_none() {
+            self.timeline.pass_plain(pieces, &mut self.writer);
+        } else {
+            run.flush(&mut self.timeline, &mut self.totals);
+            let now = Now { ts, interval: around.interval };
+            let (pieces, wait) = self.writer.attribute_plain(pieces, held, freed, self.rtt.srtt);
+            if self.timeline.pass(step, &now, pieces, &wait) {
+                self.capacity.interrupt();
+            }
+            self.timeline.begin_stats();
+        }
+        (self.totals.data_packets, self.totals.last_data) = (before + 1, Some(ts));
+        run.sums.add(entry, end.saturating_sub(una), edge.saturating_sub(una));
+        let room = self.window.has_room(end, run.mss);
+        self.timeline.plain_data(ts, room, is_idle, before + 1);
+        let in_flight = Flight { una: self.ledger.flight().una, next: end, repairing: false };
+        self.capacity.plain_data(entry, around, before + 1, (&self.mss, run));
+        self.queue.plain_data(entry);
+        if !self.losses.is_empty() {
+            self.losses.take_plain(entry, start, run.mss, flight);
+        }
+        if let Some(round) = self.queue.turn_plain(ts, una, &in_flight) {
+            self.timeline.take_round(&round, self.rtt.min, run.mss);
+        }
+    }
+
+    /// Ends a run: what is left of its sums is added.
+    pub(crate) fn flush_plain(&mut self, run: &mut Run) {
+        run.flush(&mut self.timeline, &mut self.totals);
+    }
+
+    /// The other side sent data, which only repeats an acknowledgement.
     #[inline(always)]
     pub(crate) fn note_peer_data(&mut self) {
         self.writer.note_data_of_peer();
     }
 
-    /// Files plain data, as [`Half::data`] does.
-    #[inline(always)]
-    pub(crate) fn plain_data(&mut self, entry: &Entry, around: Around<'_>, terms: &Terms) {
-        self.said = None;
-        let (start, unique_bytes) = (self.ledger.next(), u64::from(terms.mss));
-        let end = start + unique_bytes;
-        let sending = self.view.at_plain(entry, end);
-        let relative_flight = self.relative_flight(sending.known);
-        let burst = self.losses.codes(entry.ts).before;
-        self.ledger.append_next(end, entry, relative_flight, burst);
-        self.mss.set_headers_len(entry.headers_len());
-        let place = Place { start, end, relative_flight, was_repairing: false };
-        let size = Size { unique_bytes, full: 1, small: false };
-        let flight = Flight { repairing: false, ..self.ledger.flight() };
-        self.observe(entry, around, place, sending, Filed::NEW, size, flight, None);
-    }
-
     /// Files a plain acknowledgement, as [`Half::ack`] does.
     #[inline(always)]
     pub(crate) fn plain_ack(&mut self, entry: &Entry, around: Around<'_>) -> Acked {
-        let number = self.ledger.next_ack(entry.ack);
-        let acked = self.ledger.ack(number, entry, &[], around.receiver.least());
+        let acked = self.ledger.next_ack(entry, around.receiver.least());
         let flight = Flight { repairing: false, ..self.ledger.flight() };
-        self.acknowledged(entry, number, &acked, false, flight, around);
+        let rwnd = self.window.move_on(entry, flight.una);
+        let tau = around.sender.recent();
+        self.view.newer_acknowledgement(entry, flight.una, rwnd, way(entry, tau));
+        let ack = Ack {
+            entry,
+            acked: &acked,
+            selective: false,
+            is_newest: true,
+            window: Advertised { rwnd: Some(u64::from(rwnd)), closes: false },
+            flight,
+            room: self.window.has_room(flight.next, self.mss.value()),
+            arrival: entry.ts + tau.unwrap_or_default(),
+            rtt: &self.rtt,
+            mss: &self.mss,
+        };
+        self.totals.on_ack(&ack);
+        self.timeline.on_ack(&ack);
+        self.capacity.on_ack(&ack);
         self.said = Some(Said { ack: entry.ack, window_raw: entry.window_raw });
         acked
     }
 }
-
-/// Data packets before plain ones are: from then on all statistics are kept.
-const PLAIN_FROM: u64 = 32;

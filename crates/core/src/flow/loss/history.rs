@@ -2,6 +2,7 @@
 
 use super::burst::{Bursts, Density};
 use super::ledger::Codes;
+use crate::flow::entry::Entry;
 use super::losses::{Pattern, Shape};
 use super::policer::{Policer, Trace};
 use crate::flow::observer::{Data, Observer, RoundTrip};
@@ -31,8 +32,9 @@ impl LossHistory {
 
     /// Flight size against its mean over the last few hundred segments, in 256ths. Flows change, so
     /// that a flight is compared with its own time. `sent` counts the data packets before.
+    #[inline(always)]
     pub fn relative_flight(&mut self, flight: u64, sent: u64) -> u16 {
-        let flight = flight as f32;
+        let flight = flight as i64 as f32;
         let begun = sent >= FLIGHT_MEMORY;
         let weight = if begun { 1.0 / FLIGHT_MEMORY as f32 } else { 1.0 / (sent + 1) as f32 };
         self.flight_mean += (flight - self.flight_mean) * weight;
@@ -85,6 +87,15 @@ impl LossHistory {
                 );
             }
         }
+    }
+
+    /// The same for plain data from `start` on, at this relative flight.
+    #[inline(never)]
+    pub fn take_plain(&mut self, entry: &Entry, start: u64, mss: u32, flight: u16) {
+        let Some(since) = &mut self.since_first else { return };
+        since.trace.sent(entry.ts, mss);
+        since.bursts.sent(entry.ts, mss, mss, true);
+        since.pattern.sent(start, flight, 1, 0, false);
     }
 
     /// How the losses lie that no queue explains.

@@ -131,6 +131,12 @@ impl Tau {
         known(self.recent)
     }
 
+    /// The least delays of both sides, to tell whether they changed.
+    #[inline(always)]
+    pub fn least_of(one: &Tau, other: &Tau) -> [Nanos; 2] {
+        [one.least, other.least]
+    }
+
     /// The delay without queueing, as far as it was seen.
     pub fn least(&self) -> Option<Nanos> {
         known(self.least)

@@ -51,10 +51,10 @@ impl Times {
 }
 
 /// The pieces of the time since the last send.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Clock {
-    /// End of the last piece; `None` before the first send.
-    mark: Option<Nanos>,
+    /// End of the last piece; after all times before the first send.
+    mark: Nanos,
     pieces: [WaitSpan; PIECES],
     len: u8,
 }
@@ -87,12 +87,21 @@ impl Default for WaitSpan {
     }
 }
 
+impl Default for Clock {
+    fn default() -> Clock {
+        Clock { mark: Nanos::MAX, pieces: Default::default(), len: 0 }
+    }
+}
+
 impl Clock {
     /// The time since the last piece, up to `end`, has this reason.
-    #[inline]
+    #[inline(always)]
     pub fn charge(&mut self, reason: WaitReason, end: Nanos) {
-        let Some(start) = self.mark.filter(|&start| end > start) else { return };
-        self.mark = Some(end);
+        let start = self.mark;
+        if end <= start {
+            return;
+        }
+        self.mark = end;
         // Room that is used at once is what an acknowledgement clocks out.
         let unused = reason == WaitReason::Unused && end.since(start) < MIN_UNUSED;
         let reason = if unused { WaitReason::Network } else { reason };
@@ -111,15 +120,15 @@ impl Clock {
     /// What the last call of [`Clock::sent`] gave, until time is charged again. Nothing is kept for
     /// it: the pieces are where they were, and the last of them ends with that send.
     pub fn last(&self) -> &[WaitSpan] {
-        let mark = self.mark.filter(|_| self.len == 0);
-        let last = self.pieces.iter().position(|piece| Some(piece.end) == mark);
+        let nothing_since = self.len == 0 && self.mark != Nanos::MAX;
+        let last = self.pieces.iter().position(|piece| nothing_since && piece.end == self.mark);
         &self.pieces[..last.map_or(0, |last| last + 1)]
     }
 
     /// Something is sent at `ts`. Gives the pieces since the last send.
-    #[inline]
+    #[inline(always)]
     pub fn sent(&mut self, ts: Nanos) -> &mut [WaitSpan] {
-        self.mark = Some(self.mark.map_or(ts, |mark| mark.max(ts)));
+        self.mark = if self.mark == Nanos::MAX { ts } else { self.mark.max(ts) };
         let len = std::mem::take(&mut self.len);
         &mut self.pieces[..usize::from(len)]
     }

@@ -22,6 +22,13 @@ impl Freedom {
         self.drained.note(free && flight.una >= flight.next, at);
     }
 
+    /// The same with data in flight and nothing to repair.
+    #[inline(always)]
+    pub fn note_sent(&mut self, at: Nanos, room: bool) {
+        self.free.note(room, at);
+        self.drained = Since::default();
+    }
+
     /// What the sender could have done before a segment at `ts`, for Isolate.
     #[inline(always)]
     pub fn before(&self, ts: Nanos, srtt: Option<Nanos>) -> Before {

@@ -3,7 +3,7 @@
 //! lengths. Cross traffic, aggregated frames and rates that walk show at theirs.
 
 use crate::flow::time::moments::Moments;
-use crate::units::Nanos;
+use crate::units::{Nanos, float};
 
 /// The spans under way.
 #[derive(Clone, Debug, Default)]
@@ -89,7 +89,7 @@ impl Service {
             }
             let served = served.get_or_insert_default();
             let empty = u32::try_from(now - before - 1).unwrap_or(u32::MAX);
-            served.spans[length].add(bytes as f64);
+            served.spans[length].add(float(bytes));
             served.spans[length].add_zeros(empty);
             if length == 1 {
                 served.empty = served.empty.saturating_add(empty);

@@ -3,14 +3,15 @@
 use super::clock::WaitSpan;
 use super::freedom::Freedom;
 use super::period::{Isolate, Step};
+use super::plain_sums::{CONGESTION_EXPERIENCED, PlainSums, headroom};
 use super::rounds::Round;
 use super::segmenter::{Now, Segmenter};
 use super::sums::Sums;
-use super::writer::Wait;
+use super::writer::{Wait, Writer};
 use crate::flow::loss::ledger::Kind;
 use crate::flow::observer::{Ack, Around, Data, Observer, RoundTrip};
 use crate::flow::totals::raise;
-use crate::units::Nanos;
+use crate::units::{Nanos, float};
 use crate::wire::flags;
 
 /// Intervals and periods, and what Isolate needs to tell them.
@@ -86,6 +87,67 @@ impl Timeline {
         }
     }
 
+    /// [`Timeline::step`] of plain data, of which the first was not the direction's first.
+    #[inline(always)]
+    pub fn step_plain(&mut self, ts: Nanos, srtt: Option<Nanos>) -> Step {
+        let before = self.freedom.before(ts, srtt);
+        self.isolate.segment(ts, 1, false, before)
+    }
+
+    /// [`Timeline::pass`] where the period goes on and nothing held the sender back but what the
+    /// pieces say.
+    #[inline(always)]
+    pub fn pass_plain(&mut self, pieces: &[WaitSpan], writer: &mut Writer) {
+        writer.note_not_held();
+        let Some(sums) = self.late() else { return };
+        let (stats, mut pause_ns) = (sums.stats_mut(), 0);
+        for piece in pieces {
+            stats.times.add(piece.reason, piece.end.since(piece.start));
+            pause_ns += piece.pause_ns();
+        }
+        if pause_ns > 0 {
+            stats.pause(pause_ns as u64, writer.takes_answer());
+        }
+    }
+
+    /// Statistics are kept from data on, also where a period ended with it.
+    pub fn begin_stats(&mut self) {
+        self.late().map(Sums::stats_mut);
+    }
+
+    /// What plain data tells at once; its sums come with [`Timeline::take_plain`].
+    #[inline(always)]
+    pub fn plain_data(&mut self, ts: Nanos, room: bool, is_idle: bool, data_packets: u64) {
+        self.freedom.note_sent(ts, room);
+        let Some(segmenter) = &mut self.segmenter else { return };
+        if is_idle {
+            segmenter.begin_service(ts);
+        }
+        if let Some(last) = self.last_new.replace(ts)
+            && data_packets >= GAPS_FROM
+        {
+            segmenter.window(true).gap(ts.since(last));
+        }
+    }
+
+    /// Takes the sums of plain data.
+    pub fn take_plain(&mut self, plain: &PlainSums) {
+        let Some(segmenter) = &mut self.segmenter else { return };
+        plain.add_to(&mut segmenter.window(true).sums);
+        let stats = segmenter.late().sums.stats_mut();
+        stats.ce_marks += plain.ce_marks;
+        stats.segments += plain.segments;
+        stats.pushes += plain.pushes;
+    }
+
+    /// Takes a round that ended; `floor` is the least round-trip time.
+    #[inline(always)]
+    pub fn take_round(&mut self, round: &Round, floor: Option<Nanos>, mss: u32) {
+        if let Some(sums) = self.late() {
+            sums.stats_mut().round(round, floor, mss);
+        }
+    }
+
     /// Ends everything at the last data segment, `end`.
     pub fn finish(&mut self, end: Nanos, interval: Nanos) {
         if let Some(segmenter) = &mut self.segmenter {
@@ -153,12 +215,11 @@ fn add_window(sums: &mut Sums, data: &Data<'_>) {
     let mss = u64::from(data.mss.value());
     let rwnd = edge.saturating_sub(known.una);
     sums.rwnd_known += 1;
-    sums.rwnd_sum += rwnd as f64;
+    sums.rwnd_sum += float(rwnd);
     if sums.rwnd_min.is_none_or(|least| rwnd < least) {
         sums.rwnd_min = Some(rwnd);
     }
-    let headroom = (HEADROOM_SEGMENTS * mss).min(rwnd / 4).max(mss);
-    sums.rwnd_limited += u64::from(rwnd.saturating_sub(flight) < headroom);
+    sums.rwnd_limited += u64::from(rwnd.saturating_sub(flight) < headroom(rwnd, mss));
 }
 
 impl Observer for Timeline {
@@ -203,15 +264,13 @@ impl Observer for Timeline {
     #[inline(always)]
     fn on_round_trip(&mut self, sample: &RoundTrip) {
         if let Some(sums) = self.late() {
-            sums.stats_mut().round_trip(sample.rtt, sample.floor);
+            sums.stats_mut().round_trip(sample.rtt, sample.raised);
         }
     }
 
     #[inline(always)]
     fn on_round(&mut self, round: &Round, data: &Data<'_>) {
-        if let Some(sums) = self.late() {
-            sums.stats_mut().round(round, data.rtt.min, data.mss.value());
-        }
+        self.take_round(round, data.rtt.min, data.mss.value());
     }
 
     #[inline(always)]
@@ -222,10 +281,5 @@ impl Observer for Timeline {
     }
 }
 
-/// Segments of room below which the sender counts as held back by the window (Siekkinen et al.
-/// 2008).
-const HEADROOM_SEGMENTS: u64 = 3;
 /// Data packets before gaps are kept: what an initial window shows is slow start.
 const GAPS_FROM: u64 = 32;
-/// The ECN field of a packet that a queue marked (RFC 3168 section 5).
-const CONGESTION_EXPERIENCED: u8 = 3;

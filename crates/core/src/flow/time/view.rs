@@ -77,11 +77,19 @@ pub struct SenderView {
 struct PendingAck {
     due: Nanos,
     una: u64,
-    /// Or [`UNKNOWN`].
-    edge: u64,
+    /// Or [`UNKNOWN_WINDOW`].
+    rwnd: u32,
     tsval: u32,
     has_timestamps: bool,
     closed: bool,
+}
+
+impl PendingAck {
+    /// Where the window ends, or [`UNKNOWN`].
+    #[inline(always)]
+    fn edge(&self) -> u64 {
+        if self.rwnd == UNKNOWN_WINDOW { UNKNOWN } else { self.una + u64::from(self.rwnd) }
+    }
 }
 
 /// A wait in which several acknowledgements freed a part of the flight.
@@ -121,11 +129,18 @@ impl SenderView {
     #[inline(always)]
     pub fn acknowledgement(&mut self, entry: &Entry, una: u64, rwnd: Option<u64>, tau: Nanos) {
         let edge = rwnd.map_or(UNKNOWN, |rwnd| una + rwnd);
-        let newest = self.pending.back().map_or((self.una, self.edge), |ack| (ack.una, ack.edge));
+        let newest = self.pending.back().map_or((self.una, self.edge), |ack| (ack.una, ack.edge()));
         if newest == (una, edge) && entry.window_raw != 0 {
             // Nothing new: the other side's data repeats the same acknowledgement.
             return;
         }
+        self.newer_acknowledgement(entry, una, rwnd.map_or(UNKNOWN_WINDOW, |rwnd| rwnd as u32), tau);
+    }
+
+    /// The same for one that says something new; its window is given in bytes, or
+    /// [`UNKNOWN_WINDOW`].
+    #[inline(always)]
+    pub fn newer_acknowledgement(&mut self, entry: &Entry, una: u64, rwnd: u32, tau: Nanos) {
         while self.pending.front().is_some_and(|front| front.due <= entry.ts) {
             self.release_front(entry.ts);
         }
@@ -136,7 +151,7 @@ impl SenderView {
         self.pending.push_back(PendingAck {
             due: entry.ts + tau,
             una,
-            edge,
+            rwnd,
             tsval: entry.tsval,
             has_timestamps: entry.has_timestamps(),
             closed: entry.window_raw == 0,
@@ -166,12 +181,33 @@ impl SenderView {
         Sending { known, ts: entry.ts }
     }
 
-    /// The same for a view that is plain.
+    /// The same for a view that is plain: what is acknowledged, and where the window ends.
     #[inline(always)]
-    pub fn at_plain(&mut self, entry: &Entry, end: u64) -> Sending {
+    pub fn at_plain(&mut self, entry: &Entry, end: u64) -> (u64, u64) {
         self.release_known(entry, end);
-        let known = Some(SenderState { una: self.una, edge: Some(self.edge) });
-        Sending { known, ts: entry.ts }
+        (self.una, self.edge)
+    }
+
+    /// [`SenderView::send`] of plain data up to `next`, which is never small and repairs nothing.
+    #[inline(always)]
+    pub fn send_plain(
+        &mut self,
+        ts: Nanos,
+        next: u64,
+        mss: u32,
+    ) -> (&mut [WaitSpan], Option<Freed>) {
+        self.clock.charge(self.reason_outside_repair(), ts);
+        if self.released > 1 {
+            return self.send_after_several(ts, Sent { next, mss, dry: false, recovery_point: None });
+        }
+        (self.next, self.mss, self.dry, self.released) = (next, mss, false, 0);
+        self.una_sent = self.una;
+        (self.clock.sent(ts), None)
+    }
+
+    #[inline(never)]
+    fn send_after_several(&mut self, ts: Nanos, sent: Sent) -> (&mut [WaitSpan], Option<Freed>) {
+        self.send_charged(ts, sent)
     }
 
     /// Whether an acknowledgement and its window reached the sender, and no loss is being repaired.
@@ -208,6 +244,11 @@ impl SenderView {
     pub fn send(&mut self, sending: Sending, sent: Sent) -> (&mut [WaitSpan], Option<Freed>) {
         let ts = sending.ts;
         self.clock.charge(self.reason(), ts);
+        self.send_charged(ts, sent)
+    }
+
+    #[inline(always)]
+    fn send_charged(&mut self, ts: Nanos, sent: Sent) -> (&mut [WaitSpan], Option<Freed>) {
         let (soon_after, ran_dry) = (ts.since(self.released_at), self.dry);
         let part = self.released > 1 && self.has_freed_a_part();
         let level = part && ran_dry && self.is_level();
@@ -256,7 +297,15 @@ impl SenderView {
             WaitReason::Network
         } else if self.recovery_point.is_some() {
             WaitReason::Recovery
-        } else if self.is_full() {
+        } else {
+            self.reason_outside_repair()
+        }
+    }
+
+    /// The reason where an acknowledgement is known and nothing is being repaired.
+    #[inline(always)]
+    fn reason_outside_repair(&self) -> WaitReason {
+        if self.is_full() {
             WaitReason::Receiver
         } else if self.una >= self.next {
             WaitReason::Idle
@@ -278,34 +327,33 @@ impl SenderView {
         self.closed || self.edge < self.next + need
     }
 
+    #[inline(always)]
     fn release_front(&mut self, now: Nanos) {
         let Some(ack) = self.pending.pop_front() else { return };
-        self.clock.charge(self.reason(), ack.due.min(now));
+        let (due, edge) = (ack.due.min(now), ack.edge());
+        self.clock.charge(self.reason(), due);
         let moves = self.una == UNKNOWN || ack.una > self.una;
         if moves {
             self.released = self.released.saturating_add(1);
-            self.released_at = ack.due.min(now);
-            self.una = ack.una;
+            (self.released_at, self.una) = (due, ack.una);
         }
         if self.recovery_point.is_some_and(|point| ack.una >= point) {
             self.recovery_point = None;
         }
-        if ack.edge < self.edge && self.edge != UNKNOWN {
+        self.closed = ack.closed;
+        if ack.rwnd == UNKNOWN_WINDOW {
+            return;
+        }
+        self.window_most = self.window_most.max(u64::from(ack.rwnd));
+        if edge < self.edge && self.edge != UNKNOWN {
             // The right edge does not retreat (RFC 9293 section 3.8.6) unless the receiver says so
             // twice: once may be an acknowledgement that was overtaken.
             self.shrinks += 1;
-            if self.shrinks >= 2 {
-                self.edge = ack.edge;
-                self.shrinks = 0;
+            if self.shrinks < 2 {
+                return;
             }
-        } else if ack.edge != UNKNOWN {
-            self.edge = ack.edge;
-            self.shrinks = 0;
         }
-        if ack.edge != UNKNOWN {
-            self.window_most = self.window_most.max(ack.edge - ack.una);
-        }
-        self.closed = ack.closed;
+        (self.edge, self.shrinks) = (edge, 0);
     }
 
     /// Acknowledgements that took effect early since too many were under way.
@@ -353,6 +401,8 @@ const LEVEL_PARTS: u64 = 32;
 const LEVEL_MEMORY: u64 = 16;
 /// In place of a number in the wide sequence space, which never gets there.
 const UNKNOWN: u64 = u64::MAX;
+/// In place of a window, which is 1 GiB at most.
+const UNKNOWN_WINDOW: u32 = u32::MAX;
 /// Room that the view of the next flow takes over.
 const KEPT_WHEN_RENEWED: usize = 16;
 /// A round trip of acknowledgements at 100,000 a second and 100 ms is 10,000.

@@ -98,12 +98,6 @@ impl Ledger {
         u64::from(more.wrapping_sub(1)) < self.next - self.una
     }
 
-    /// The number of such an acknowledgement.
-    #[inline(always)]
-    pub fn next_ack(&self, ack: Seq) -> u64 {
-        self.una + u64::from(ack.0.wrapping_sub(self.una as u32))
-    }
-
     /// Whether a segment without payload lies one below the next byte, as a keep-alive does.
     #[inline(always)]
     pub fn is_below_next(&self, entry: &Entry) -> bool {

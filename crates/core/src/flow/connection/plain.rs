@@ -13,7 +13,7 @@ use crate::flow::observer::Around;
 use crate::flow::path::delay::Tau;
 use crate::flow::time::plain_sums::PlainSums;
 use crate::flow::time::timeline::Timeline;
-use crate::flow::totals::Totals;
+use crate::flow::totals::{Counted, Totals};
 use crate::units::{Nanos, Seq};
 use crate::wire::flags;
 
@@ -32,18 +32,22 @@ pub(crate) struct Run {
     pub receiver_seq: Seq,
     /// Sums of data that are not added yet.
     pub sums: PlainSums,
+    /// Whether a transfer goes on in which full segments are only counted, and how many are not
+    /// added yet.
+    pub steady: (bool, u32),
     /// The least delays by which the stream of the capacity was chosen, and whether it is the data.
     pub least: Option<([Nanos; 2], bool)>,
 }
 
 impl Run {
-    /// Adds the sums to where they belong.
+    /// Adds the sums to where they belong; data was sent up to `next`.
     #[inline(never)]
-    pub fn flush(&mut self, timeline: &mut Timeline, totals: &mut Totals) {
+    pub fn flush(&mut self, next: u64, timeline: &mut Timeline, totals: &mut Totals) {
         if self.sums.segments > 0 {
-            timeline.take_plain(&self.sums);
+            self.sums.close(next);
+            timeline.take_plain(&self.sums, totals.last_data);
             totals.take_plain(&self.sums);
-            self.sums = PlainSums::new(self.mss);
+            self.sums.clear();
         }
     }
 }
@@ -63,6 +67,8 @@ impl Flow {
         let (own, peer) = both(&mut self.halves, sender);
         let Some(mut run) = own.plain_run(peer, interval) else { return 0 };
         let (tau, peer_tau) = both(&mut self.taus, sender);
+        let (mut data, mut acks) = (Counted::default(), Counted::default());
+        let first_seq = own.next_seq();
         let mut taken = 0;
         for entry in entries {
             if !is_plain(entry) {
@@ -72,8 +78,7 @@ impl Flow {
                 if !own.is_plain_data(entry, &run) {
                     break;
                 }
-                own.count(entry);
-                peer.note_peer_data();
+                data.add(entry);
                 if entry.has_timestamps() {
                     data_timestamps(entry, own, (tau, peer_tau));
                 }
@@ -83,7 +88,7 @@ impl Flow {
                 if !own.is_plain_ack(entry, &run) {
                     break;
                 }
-                peer.count(entry);
+                acks.add(entry);
                 if entry.has_timestamps() {
                     tau.passed_towards(entry.ts, entry.tsval);
                     own.answered(entry);
@@ -97,13 +102,19 @@ impl Flow {
             }
             taken += 1;
         }
-        if run.sums.segments > 0 {
-            own.flush_plain(&mut run);
+        let entries = &entries[..taken];
+        let Some(last) = entries.last() else { return 0 };
+        self.end = self.end.max(last.ts);
+        self.recent.skip(entries);
+        let of = |side: usize| entries.iter().filter(move |entry| self::side(entry) == side);
+        if data.any() {
+            peer.note_peer_data();
+            let last_seq = Seq(own.next_seq().0.wrapping_sub(run.mss));
+            own.end_plain_run(&mut run);
+            own.totals.count_plain(&data, (first_seq, last_seq), of(sender));
         }
-        if let Some(last) = entries[..taken].last() {
-            self.end = self.end.max(last.ts);
-        }
-        self.recent.skip(&entries[..taken]);
+        let seq = run.receiver_seq;
+        peer.totals.count_plain(&acks, (seq, seq), of(1 - sender));
         taken
     }
 }

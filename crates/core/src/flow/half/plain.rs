@@ -9,7 +9,7 @@ use crate::flow::path::window::Advertised;
 use crate::flow::time::period::Step;
 use crate::flow::time::plain_sums::PlainSums;
 use crate::flow::time::segmenter::Now;
-use crate::units::Nanos;
+use crate::units::{Nanos, Seq};
 
 impl Half {
     /// What plain segments of this direction are, with the acknowledgements that `peer`'s sends.
@@ -23,10 +23,11 @@ impl Half {
         if !known || self.totals.data_packets == 0 || !peer.queue.is_far() {
             return None;
         }
-        let receiver_seq = peer.ledger.next_seq()?;
+        let receiver_seq = peer.ledger.is_started().then(|| peer.next_seq())?;
         let until = self.timeline.interval_end(interval)?;
         let (ack, window_raw, sums) = (said.ack, said.window_raw, PlainSums::new(mss));
-        Some(Run { mss, until, ack, window_raw, receiver_seq, sums, least: None })
+        let steady = (self.timeline.is_steady(), 0);
+        Some(Run { mss, until, ack, window_raw, receiver_seq, sums, steady, least: None })
     }
 
     /// Whether `entry`, which comes from this side, is plain data.
@@ -61,11 +62,11 @@ impl Half {
         let is_idle = una >= start;
         let held = self.writer.hold_full(is_idle, una);
         let (pieces, freed) = self.view.send_plain(ts, end, run.mss);
-        let step = self.timeline.step_plain(ts, self.rtt.srtt);
+        let step = self.timeline.step_plain(ts, self.rtt.srtt, self.totals.last_data, &mut run.steady);
         if step == Step::Stay && !held && freed.is_none() {
             self.timeline.pass_plain(pieces, &mut self.writer);
         } else {
-            run.flush(&mut self.timeline, &mut self.totals);
+            run.flush(start, &mut self.timeline, &mut self.totals);
             let now = Now { ts, interval: around.interval };
             let (pieces, wait) = self.writer.attribute_plain(pieces, held, freed, self.rtt.srtt);
             if self.timeline.pass(step, &now, pieces, &wait) {
@@ -74,7 +75,7 @@ impl Half {
             self.timeline.begin_stats();
         }
         (self.totals.data_packets, self.totals.last_data) = (before + 1, Some(ts));
-        run.sums.add(entry, end.saturating_sub(una), edge.saturating_sub(una));
+        run.sums.add(entry, end, (una, edge));
         let room = self.window.has_room(end, run.mss);
         self.timeline.plain_data(ts, room, is_idle, before + 1);
         let in_flight = Flight { una: self.ledger.flight().una, next: end, repairing: false };
@@ -88,9 +89,16 @@ impl Half {
         }
     }
 
-    /// Ends a run: what is left of its sums is added.
-    pub(crate) fn flush_plain(&mut self, run: &mut Run) {
-        run.flush(&mut self.timeline, &mut self.totals);
+    /// The sequence number of the next data.
+    pub(crate) fn next_seq(&self) -> Seq {
+        Seq(self.ledger.next() as u32)
+    }
+
+    /// Ends a run with data: what is left of its sums is added.
+    pub(crate) fn end_plain_run(&mut self, run: &mut Run) {
+        self.timeline.count_steady(self.totals.last_data, &mut run.steady.1);
+        run.flush(self.ledger.next(), &mut self.timeline, &mut self.totals);
+        self.ledger.end_plain_run();
     }
 
     /// The other side sent data, which only repeats an acknowledgement.

@@ -194,9 +194,10 @@ impl Rtt {
                 rtt
             }
             Some(srtt) => {
+                // None of them is negative, so that a shift divides.
                 let deviation = (srtt.0 - rtt.0).abs();
-                self.rttvar = Nanos((3 * self.rttvar.0 + deviation) / 4);
-                Nanos((7 * srtt.0 + rtt.0) / 8)
+                self.rttvar = Nanos((3 * self.rttvar.0 + deviation) >> 2);
+                Nanos((7 * srtt.0 + rtt.0) >> 3)
             }
         });
     }

@@ -51,7 +51,7 @@ impl Service {
     }
 
     /// `bytes` were acknowledged at `ts`; `repairing` tells whether a loss is being repaired.
-    #[inline]
+    #[inline(always)]
     pub fn acknowledged(
         &mut self,
         ts: Nanos,

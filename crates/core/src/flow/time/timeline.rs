@@ -89,9 +89,36 @@ impl Timeline {
 
     /// [`Timeline::step`] of plain data, of which the first was not the direction's first.
     #[inline(always)]
-    pub fn step_plain(&mut self, ts: Nanos, srtt: Option<Nanos>) -> Step {
+    pub fn step_plain(
+        &mut self,
+        ts: Nanos,
+        srtt: Option<Nanos>,
+        last: Option<Nanos>,
+        (steady, count): &mut (bool, u32),
+    ) -> Step {
+        if *steady && !self.freedom.is_drained(ts, srtt) {
+            *count += 1;
+            return Step::Stay;
+        }
+        self.count_steady(last, count);
         let before = self.freedom.before(ts, srtt);
-        self.isolate.segment(ts, 1, false, before)
+        let step = self.isolate.segment(ts, 1, false, before);
+        *steady = self.isolate.is_steady();
+        step
+    }
+
+    /// Whether Isolate only counts full segments, as long as data is in flight.
+    #[inline(always)]
+    pub fn is_steady(&self) -> bool {
+        self.isolate.is_steady()
+    }
+
+    /// Counts these, of which the last was sent at `last`, and there are none then.
+    #[inline(always)]
+    pub fn count_steady(&mut self, last: Option<Nanos>, count: &mut u32) {
+        if let Some(last) = last.filter(|_| *count > 0) {
+            self.isolate.count_steady(last, std::mem::take(count));
+        }
     }
 
     /// [`Timeline::pass`] where the period goes on and nothing held the sender back but what the
@@ -130,10 +157,10 @@ impl Timeline {
         }
     }
 
-    /// Takes the sums of plain data.
-    pub fn take_plain(&mut self, plain: &PlainSums) {
+    /// Takes the sums of plain data, the last of which was sent at `last`.
+    pub fn take_plain(&mut self, plain: &PlainSums, last: Option<Nanos>) {
         let Some(segmenter) = &mut self.segmenter else { return };
-        plain.add_to(&mut segmenter.window(true).sums);
+        plain.add_to(&mut segmenter.window(true).sums, last);
         let stats = segmenter.late().sums.stats_mut();
         stats.ce_marks += plain.ce_marks;
         stats.segments += plain.segments;

@@ -234,19 +234,18 @@ impl Ledger {
     /// [`Path`].
     #[inline(always)]
     pub fn append_next(&mut self, end: u64, entry: &Entry, flight: u16, burst: u8) {
-        let (start, numbers) = (self.next, self.numbers.as_mut());
-        numbers.into_iter().for_each(|numbers| numbers.reach(end));
-        self.append_sent(start, end, entry.frame_low, entry, flight, burst);
+        self.append_sent(self.next, end, entry.frame_low, entry, flight, burst, MAX_RANGES);
         self.last_sent = entry.ts;
     }
 
     #[inline(always)]
     fn append(&mut self, start: u64, end: u64, frame: u64, entry: &Entry, path: &Path) {
         let (flight, burst) = (path.relative_flight, path.bursts.before);
-        self.append_sent(start, end, frame as u32, entry, flight, burst);
+        self.append_sent(start, end, frame as u32, entry, flight, burst, self.most_ranges());
     }
 
     #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "fields of a range")]
     fn append_sent(
         &mut self,
         start: u64,
@@ -255,6 +254,7 @@ impl Ledger {
         entry: &Entry,
         flight: u16,
         burst: u8,
+        most: usize,
     ) {
         if self.sent.is_empty() {
             self.last_progress = entry.ts;
@@ -273,7 +273,15 @@ impl Ledger {
             sends: 1,
             sacked: false,
             hole: false,
-        });
+        }, most);
+    }
+
+    /// How many ranges may be in flight. Without acknowledgements, as in a capture of one
+    /// direction, there is nothing to wait for. Those of a capture that begins amidst a transfer
+    /// first cover what came before it.
+    #[inline(always)]
+    fn most_ranges(&self) -> usize {
+        if self.answered { MAX_RANGES } else { MAX_UNANSWERED }
     }
 
     #[cold]
@@ -296,14 +304,11 @@ impl Ledger {
             sends: 0,
             sacked: false,
             hole: true,
-        });
+        }, self.most_ranges());
     }
 
     #[inline(always)]
-    fn push(&mut self, sent: Range) {
-        // Without acknowledgements, as in a capture of one direction, there is nothing to wait for.
-        // Those of a capture that begins amidst a transfer first cover what came before it.
-        let most = if self.answered { MAX_RANGES } else { MAX_UNANSWERED };
+    fn push(&mut self, sent: Range, most: usize) {
         if self.sent.len() >= most {
             let cut = if self.answered { &mut self.overflow } else { &mut self.unanswered };
             *cut += 1;

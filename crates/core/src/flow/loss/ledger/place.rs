@@ -85,10 +85,10 @@ impl Ledger {
         begun && self.recovery.is_none() && self.unproven == 0 && self.next - self.una < FARTHEST
     }
 
-    /// The sequence number after the highest byte seen; `None` before one is known.
-    #[inline(always)]
-    pub fn next_seq(&self) -> Option<Seq> {
-        self.numbers.is_some().then_some(Seq(self.next as u32))
+    /// Takes note of how far plain data went.
+    pub fn end_plain_run(&mut self) {
+        let next = self.next;
+        self.numbers.iter_mut().for_each(|numbers| numbers.reach(next));
     }
 
     /// Whether `ack` acknowledges some of what is in flight, which is less than any window holds.

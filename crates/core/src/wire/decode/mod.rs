@@ -91,8 +91,9 @@ fn plain(frame: &Frame, out: &mut Segment) -> Option<()> {
     let payload = facts.len - 20;
     let rest = rest.get(..payload as usize).unwrap_or(rest);
     let addr = |at: usize| [header[at], header[at + 1], header[at + 2], header[at + 3]];
-    let key = |src_port, dst_port| FlowKey::of_ipv4((addr(12), src_port), (addr(16), dst_port));
-    tcp::read(frame, rest, payload, &facts, key, out)
+    let (src_port, dst_port) = tcp::read(frame, rest, payload, &facts, out)?;
+    (out.key, out.forward) = FlowKey::of_ipv4((addr(12), src_port), (addr(16), dst_port));
+    Some(())
 }
 
 #[cfg(test)]

@@ -56,23 +56,30 @@ impl Half {
         self.said = None;
         let (una, edge) = self.view.at_plain(entry, end);
         let flight = self.losses.relative_flight(start.saturating_sub(una), before);
-        self.ledger.append_next(end, entry, flight, self.losses.codes(ts).before);
+        let burst = self.losses.take_plain(ts, start, run.mss, flight);
+        self.ledger.append_next(end, entry, flight, burst);
         self.ledger.note_full(end);
         self.mss.set_headers_len(entry.headers_len());
         let is_idle = una >= start;
         let held = self.writer.hold_full(is_idle, una);
-        let (pieces, freed) = self.view.send_plain(ts, end, run.mss);
         let step = self.timeline.step_plain(ts, self.rtt.srtt, self.totals.last_data, &mut run.steady);
-        if step == Step::Stay && !held && freed.is_none() {
-            self.timeline.pass_plain(pieces, &mut self.writer);
+        let goes_on = step == Step::Stay && !held;
+        if goes_on && self.view.has_one_wait() {
+            let (reason, ns) = self.view.send_after_one_wait(ts, end, run.mss);
+            self.timeline.pass_one_wait(reason, ns, &mut self.writer);
         } else {
-            run.flush(start, &mut self.timeline, &mut self.totals);
-            let now = Now { ts, interval: around.interval };
-            let (pieces, wait) = self.writer.attribute_plain(pieces, held, freed, self.rtt.srtt);
-            if self.timeline.pass(step, &now, pieces, &wait) {
-                self.capacity.interrupt();
+            let (pieces, freed) = self.view.send_plain(ts, end, run.mss);
+            if goes_on && freed.is_none() {
+                self.timeline.pass_plain(pieces, &mut self.writer);
+            } else {
+                run.flush(start, &mut self.timeline, &mut self.totals);
+                let (now, srtt) = (Now { ts, interval: around.interval }, self.rtt.srtt);
+                let (pieces, wait) = self.writer.attribute_plain(pieces, held, freed, srtt);
+                if self.timeline.pass(step, &now, pieces, &wait) {
+                    self.capacity.interrupt();
+                }
+                self.timeline.begin_stats();
             }
-            self.timeline.begin_stats();
         }
         (self.totals.data_packets, self.totals.last_data) = (before + 1, Some(ts));
         run.sums.add(entry, end, (una, edge));
@@ -81,9 +88,6 @@ impl Half {
         let in_flight = Flight { una: self.ledger.flight().una, next: end, repairing: false };
         self.capacity.plain_data(entry, around, before + 1, (&self.mss, run));
         self.queue.plain_data(entry);
-        if !self.losses.is_empty() {
-            self.losses.take_plain(entry, start, run.mss, flight);
-        }
         if let Some(round) = self.queue.turn_plain(ts, una, &in_flight) {
             self.timeline.take_round(&round, self.rtt.min, run.mss);
         }

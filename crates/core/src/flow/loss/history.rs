@@ -2,7 +2,6 @@
 
 use super::burst::{Bursts, Density};
 use super::ledger::Codes;
-use crate::flow::entry::Entry;
 use super::losses::{Pattern, Shape};
 use super::policer::{Policer, Trace};
 use crate::flow::observer::{Data, Observer, RoundTrip};
@@ -22,6 +21,15 @@ struct SinceFirst {
     trace: Trace,
     pattern: Pattern,
     bursts: Bursts,
+}
+
+impl SinceFirst {
+    #[inline(never)]
+    fn sent_full(&mut self, ts: Nanos, start: u64, mss: u32, flight: u16) -> u8 {
+        self.trace.sent(ts, mss);
+        self.pattern.sent(start, flight, 1, 0, false);
+        self.bursts.sent_full(ts, mss)
+    }
 }
 
 impl LossHistory {
@@ -89,13 +97,11 @@ impl LossHistory {
         }
     }
 
-    /// The same for plain data from `start` on, at this relative flight.
-    #[inline(never)]
-    pub fn take_plain(&mut self, entry: &Entry, start: u64, mss: u32, flight: u16) {
-        let Some(since) = &mut self.since_first else { return };
-        since.trace.sent(entry.ts, mss);
-        since.bursts.sent(entry.ts, mss, mss, true);
-        since.pattern.sent(start, flight, 1, 0, false);
+    /// The same for plain data from `start` on, at this relative flight. Gives how densely was sent
+    /// before it.
+    #[inline(always)]
+    pub fn take_plain(&mut self, ts: Nanos, start: u64, mss: u32, flight: u16) -> u8 {
+        self.since_first.as_mut().map_or(0, |since| since.sent_full(ts, start, mss, flight))
     }
 
     /// How the losses lie that no queue explains.

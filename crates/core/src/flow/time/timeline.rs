@@ -1,6 +1,6 @@
 //! The time of a direction, divided into periods and intervals, with what was sent in each.
 
-use super::clock::WaitSpan;
+use super::clock::{WaitReason, WaitSpan};
 use super::freedom::Freedom;
 use super::period::{Isolate, Step};
 use super::plain_sums::{CONGESTION_EXPERIENCED, PlainSums, headroom};
@@ -118,6 +118,18 @@ impl Timeline {
     pub fn count_steady(&mut self, last: Option<Nanos>, count: &mut u32) {
         if let Some(last) = last.filter(|_| *count > 0) {
             self.isolate.count_steady(last, std::mem::take(count));
+        }
+    }
+
+    /// [`Timeline::pass_plain`] of one wait, so many ns long.
+    #[inline(always)]
+    pub fn pass_one_wait(&mut self, reason: WaitReason, ns: i64, writer: &mut Writer) {
+        writer.note_not_held();
+        let Some(sums) = self.late() else { return };
+        let stats = sums.stats_mut();
+        stats.times.add(reason, Nanos(ns));
+        if reason.is_pause() && ns > 0 {
+            stats.pause(ns as u64, writer.takes_answer());
         }
     }
 

@@ -188,6 +188,21 @@ impl SenderView {
         (self.una, self.edge)
     }
 
+    /// Whether the time since the last send has one reason, and no several acknowledgements came.
+    #[inline(always)]
+    pub fn has_one_wait(&self) -> bool {
+        self.clock.is_empty() && self.released <= 1
+    }
+
+    /// [`SenderView::send_plain`] then: the reason of that wait, and its length in ns.
+    #[inline(always)]
+    pub fn send_after_one_wait(&mut self, ts: Nanos, next: u64, mss: u32) -> (WaitReason, i64) {
+        let reason = self.reason_outside_repair();
+        (self.next, self.mss, self.dry, self.released) = (next, mss, false, 0);
+        self.una_sent = self.una;
+        self.clock.sent_after(reason, ts)
+    }
+
     /// [`SenderView::send`] of plain data up to `next`, which is never small and repairs nothing.
     #[inline(always)]
     pub fn send_plain(

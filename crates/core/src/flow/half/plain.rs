@@ -62,7 +62,8 @@ impl Half {
         self.mss.set_headers_len(entry.headers_len());
         let is_idle = una >= start;
         let held = self.writer.hold_full(is_idle, una);
-        let step = self.timeline.step_plain(ts, self.rtt.srtt, self.totals.last_data, &mut run.steady);
+        let step =
+            self.timeline.step_plain(ts, self.rtt.srtt, self.totals.last_data, &mut run.steady);
         let goes_on = step == Step::Stay && !held;
         if goes_on && self.view.has_one_wait() {
             let (reason, ns) = self.view.send_after_one_wait(ts, end, run.mss);
@@ -72,7 +73,9 @@ impl Half {
             if goes_on && freed.is_none() {
                 self.timeline.pass_plain(pieces, &mut self.writer);
             } else {
-                run.flush(start, &mut self.timeline, &mut self.totals);
+                if step != Step::Stay {
+                    run.flush(start, &mut self.timeline, &mut self.totals);
+                }
                 let (now, srtt) = (Now { ts, interval: around.interval }, self.rtt.srtt);
                 let (pieces, wait) = self.writer.attribute_plain(pieces, held, freed, srtt);
                 if self.timeline.pass(step, &now, pieces, &wait) {

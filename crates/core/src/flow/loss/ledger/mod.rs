@@ -260,20 +260,23 @@ impl Ledger {
             self.last_progress = entry.ts;
         }
         self.next = end;
-        self.push(Range {
-            start,
-            first: entry.ts,
-            last_us: 0,
-            frame_low,
-            len: (end - start) as u32,
-            tsval: entry.tsval,
-            ip_id: entry.ip_id,
-            flight,
-            burst,
-            sends: 1,
-            sacked: false,
-            hole: false,
-        }, most);
+        self.push(
+            Range {
+                start,
+                first: entry.ts,
+                last_us: 0,
+                frame_low,
+                len: (end - start) as u32,
+                tsval: entry.tsval,
+                ip_id: entry.ip_id,
+                flight,
+                burst,
+                sends: 1,
+                sacked: false,
+                hole: false,
+            },
+            most,
+        );
     }
 
     /// How many ranges may be in flight. Without acknowledgements, as in a capture of one
@@ -291,20 +294,23 @@ impl Ledger {
         if end - start > MAX_HOLE {
             start = end - MAX_HOLE;
         }
-        self.push(Range {
-            start,
-            first: entry.ts,
-            last_us: 0,
-            frame_low: frame as u32,
-            len: (end - start) as u32,
-            tsval: entry.tsval,
-            ip_id: entry.ip_id,
-            flight: path.relative_flight,
-            burst: path.bursts.behind,
-            sends: 0,
-            sacked: false,
-            hole: true,
-        }, self.most_ranges());
+        self.push(
+            Range {
+                start,
+                first: entry.ts,
+                last_us: 0,
+                frame_low: frame as u32,
+                len: (end - start) as u32,
+                tsval: entry.tsval,
+                ip_id: entry.ip_id,
+                flight: path.relative_flight,
+                burst: path.bursts.behind,
+                sends: 0,
+                sacked: false,
+                hole: true,
+            },
+            self.most_ranges(),
+        );
     }
 
     #[inline(always)]

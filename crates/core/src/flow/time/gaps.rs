@@ -50,8 +50,7 @@ impl Gaps {
 
     /// The filled bins alone, for keeping.
     pub fn pack(&self) -> PackedGaps {
-        let filled = self.count.iter().filter(|&&count| count > 0).count();
-        let mut filled = Vec::with_capacity(filled);
+        let mut filled = Vec::new();
         let octaves = self.count.as_chunks::<OCTAVE_BINS>().0.iter().zip(0u8..);
         for (counts, octave) in octaves.filter(|(counts, _)| **counts != [0; OCTAVE_BINS]) {
             let bins = counts.iter().zip(octave * OCTAVE_BINS as u8..);

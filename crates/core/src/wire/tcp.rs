@@ -25,8 +25,8 @@ pub(super) fn segment(
     }
 }
 
-/// The segment that starts with `bytes` and takes `wire` bytes on the wire, if that is possible, but
-/// for its flow. Gives the ports of its sender and receiver.
+/// The segment that starts with `bytes` and takes `wire` bytes on the wire, if that is possible.
+/// Its flow is left out: gives the ports of its sender and receiver.
 /// It is written in place: a segment is two cache lines, and moving it costs more than decoding.
 #[inline(always)]
 pub(super) fn read(

@@ -83,7 +83,10 @@ impl Flow {
                     data_timestamps(entry, own, (tau, peer_tau));
                 }
                 let around = Around { sender: tau, receiver: peer_tau, flow_start, interval };
-                own.plain_data(entry, around, &mut run);
+                if !own.plain_data(entry, around, &mut run) {
+                    taken += 1;
+                    break;
+                }
             } else {
                 if !own.is_plain_ack(entry, &run) {
                     break;

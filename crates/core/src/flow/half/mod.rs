@@ -50,9 +50,9 @@ struct Said {
     window_raw: u16,
 }
 
-/// Tells every observer of an event. An observer that is added to [`Half`] is named here, and what it
-/// needs of plain segments in [`Half::plain_data`] and [`Half::plain_ack`]. A property test of
-/// [`crate::flow::connection`] finds what is missing there.
+/// Tells every observer of an event. An observer that is added to [`Half`] is named here. What it
+/// needs of plain segments stands in [`Half::plain_data`] and [`Half::plain_ack`]; a property test
+/// of [`crate::flow::connection`] finds what is missing there.
 macro_rules! tell {
     ($half:ident, $event:ident($($what:expr),+)) => {
         $half.totals.$event($($what),+);

@@ -18,7 +18,7 @@ impl Half {
     #[inline(always)]
     pub(crate) fn plain_run(&self, peer: &Half, interval: Nanos) -> Option<Run> {
         let said = peer.said?;
-        let mss = self.mss.settled()?;
+        let mss = self.mss.learned()?;
         let known = self.ledger.is_plain() && self.view.is_plain() && self.window.is_plain();
         if !known || self.totals.data_packets == 0 || !peer.queue.is_far() {
             return None;
@@ -48,9 +48,10 @@ impl Half {
             && self.ledger.is_next_ack(entry.ack)
     }
 
-    /// Files plain data, as [`Half::data`] does.
+    /// Files plain data, as [`Half::data`] does. Whether the run goes on: it does not where so
+    /// many periods have ended that some are to be judged.
     #[inline(always)]
-    pub(crate) fn plain_data(&mut self, entry: &Entry, around: Around<'_>, run: &mut Run) {
+    pub(crate) fn plain_data(&mut self, entry: &Entry, around: Around<'_>, run: &mut Run) -> bool {
         let (ts, start, before) = (entry.ts, self.ledger.next(), self.totals.data_packets);
         let end = start + u64::from(run.mss);
         self.said = None;
@@ -94,6 +95,7 @@ impl Half {
         if let Some(round) = self.queue.turn_plain(ts, una, &in_flight) {
             self.timeline.take_round(&round, self.rtt.min, run.mss);
         }
+        step == Step::Stay || !self.segmenter().is_some_and(|segmenter| segmenter.has_ended_some())
     }
 
     /// The sequence number of the next data.

@@ -101,7 +101,7 @@ impl Mss {
 
     /// Payload bytes of a full segment, where another one teaches nothing; `None` before that.
     #[inline]
-    pub fn settled(&self) -> Option<u32> {
+    pub fn learned(&self) -> Option<u32> {
         self.observed
     }
 

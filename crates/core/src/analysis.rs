@@ -115,9 +115,24 @@ impl Analyse for Analysis {
                 self.counters.count(Counter::DuplicateFrames);
             }
         }
-        let side = side(entry);
-        if followed.flow.halves[side].segmenter().is_some_and(|s| s.has_ended_some()) {
-            self.judge_ended(followed, side);
+        self.judge_if_ended(followed, side(entry));
+    }
+
+    fn segments(&mut self, key: &FlowKey, slot: &mut Option<Box<Followed>>, entries: &[Entry]) {
+        let mut rest = entries;
+        while let [first, ..] = rest {
+            if let Some(followed) = slot
+                && !self.wanted.each
+            {
+                let taken = followed.flow.take_plain(rest, self.options.interval);
+                if taken > 0 {
+                    (0..2).for_each(|side| self.judge_if_ended(followed, side));
+                    rest = &rest[taken..];
+                    continue;
+                }
+            }
+            self.segment(key, slot, first, &[]);
+            rest = &rest[1..];
         }
     }
 
@@ -282,6 +297,13 @@ impl Analysis {
             self.rows.flows.push(row);
         }
         judged
+    }
+
+    #[inline(always)]
+    fn judge_if_ended(&mut self, followed: &mut Followed, side: usize) {
+        if followed.flow.halves[side].segmenter().is_some_and(|s| s.has_ended_some()) {
+            self.judge_ended(followed, side);
+        }
     }
 
     /// Judges the intervals and periods that have ended, and reports them where they are wanted.

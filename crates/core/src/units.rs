@@ -81,6 +81,13 @@ impl Sub for Nanos {
     }
 }
 
+/// A count as a floating-point number. Counts have 63 bits at most, and for these processors have
+/// an instruction.
+#[inline(always)]
+pub(crate) fn float(count: u64) -> f64 {
+    count as i64 as f64
+}
+
 /// A rate in bits per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct BitRate(pub f64);
@@ -136,6 +143,12 @@ impl Unwrap {
             self.last = wide;
         }
         wide
+    }
+
+    /// Moves the reference point up to a number that is known.
+    #[inline]
+    pub fn reach(&mut self, wide: u64) {
+        self.last = self.last.max(wide);
     }
 
     /// Like [`Unwrap::widen`] without moving the reference point.

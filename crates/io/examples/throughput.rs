@@ -6,7 +6,8 @@
 //! wall time and the largest resident set. CPU time, since machines are shared.
 //!
 //! `rows` prints every row of every table but `segments`, file by file: two builds can be compared
-//! by what they say. `segments` prints those too.
+//! by what they say. Stalls come from a run of their own, since a run with them takes no segment
+//! the short way. `segments` prints all tables from one run, `segments` too.
 
 use std::hint::black_box;
 use std::io::{BufWriter, Write};
@@ -91,19 +92,35 @@ fn begin(source: Source, options: Options) -> Stream {
 
 /// Prints all rows, `column=value` with tabs between.
 fn print_rows(inputs: Vec<PathBuf>, workers: usize, segments: bool) {
-    let tables = Table::ALL.into_iter().filter(|&table| segments || table != Table::Segments);
-    let tables: Vec<Table> = tables.collect();
+    let all = Table::ALL.into_iter();
+    let runs: Vec<Vec<Table>> = match segments {
+        true => vec![all.collect()],
+        false => {
+            let each = [Table::Segments, Table::Stalls];
+            vec![all.filter(|table| !each.contains(table)).collect(), vec![Table::Stalls]]
+        }
+    };
     let mut out = BufWriter::new(std::io::stdout().lock());
     let mut say = |line: String| writeln!(out, "{line}").expect("standard output is open");
     for input in inputs {
         say(format!("== {}", input.display()));
-        let options = Options { tables: tables.clone(), compat_seed: true, ..Options::default() };
-        for item in begin(Source { inputs: vec![input], workers, ..Source::default() }, options) {
-            match item {
-                Ok((table, batch)) => (0..batch.num_rows()).for_each(|row| {
-                    say(format!("{}{}", table.name(), cells(&batch.slice(row, 1))));
-                }),
-                Err(error) => say(error.to_string()),
+        for (run, tables) in runs.iter().enumerate() {
+            let options =
+                Options { tables: tables.clone(), compat_seed: true, ..Options::default() };
+            let source = Source { inputs: vec![input.clone()], workers, ..Source::default() };
+            for item in begin(source, options) {
+                match item {
+                    Ok((table, batch)) => (0..batch.num_rows()).for_each(|row| {
+                        let line = format!("{}{}", table.name(), cells(&batch.slice(row, 1)));
+                        // Counters are those of the first run, but for that of stalls.
+                        let of_stalls = line.contains(Counter::StallsLeftOut.name());
+                        if table != Table::Counters || segments || of_stalls == (run > 0) {
+                            say(line);
+                        }
+                    }),
+                    Err(_) if run > 0 => {}
+                    Err(error) => say(error.to_string()),
+                }
             }
         }
     }

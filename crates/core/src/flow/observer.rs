@@ -3,6 +3,8 @@
 //! A direction first says what a segment was: its place in the sequence space, what the sender
 //! knew, its class, whose time passed before it ([`Half`](crate::flow::half::Half)). Then every
 //! observer takes it, in any order: none reads the state of another.
+//! Plain segments, which most are, take a short way past this trait: what an observer needs of them
+//! is said where a direction takes them ([`Half`](crate::flow::half::Half), `plain_data`).
 
 use crate::flow::entry::Entry;
 use crate::flow::loss::ledger::{Acked, Filed, Flight, Kind};
@@ -161,6 +163,8 @@ pub struct RoundTrip {
     pub rtt: Nanos,
     /// The least one of the direction.
     pub floor: Nanos,
+    /// Whether it shows a queue.
+    pub raised: bool,
     /// The lesser of this one and the one before.
     pub recent: Nanos,
 }

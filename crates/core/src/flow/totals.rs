@@ -1,10 +1,12 @@
 //! Counts of a direction from its begin to its end.
 
+use crate::flow::entry::Entry;
 use crate::flow::loss::ledger::{Filed, Kind};
 use crate::flow::loss::seed::SeedCount;
 use crate::flow::observer::{Ack, Data, Observer};
 use crate::flow::path::sketch::Sketch;
-use crate::units::Nanos;
+use crate::flow::time::plain_sums::PlainSums;
+use crate::units::{Nanos, Seq};
 
 /// What a direction sent, and what became of it. The columns of the flows table say what each is.
 #[derive(Clone, Debug, Default)]
@@ -38,12 +40,55 @@ pub struct Totals {
     pub seed: SeedCount,
 }
 
+/// Segments of a run from one side.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counted {
+    packets: u32,
+    wire_bytes: u64,
+}
+
+impl Counted {
+    /// Whether there was one.
+    pub fn any(&self) -> bool {
+        self.packets > 0
+    }
+
+    /// Counts a segment.
+    #[inline(always)]
+    pub fn add(&mut self, entry: &Entry) {
+        self.packets += 1;
+        self.wire_bytes += u64::from(entry.wire_len());
+    }
+}
+
 impl Totals {
     /// Time from the first to the last data segment.
     pub fn data_span(&self) -> Nanos {
         match (self.first_data, self.last_data) {
             (Some(first), Some(last)) => last.since(first),
             _ => Nanos(0),
+        }
+    }
+
+    /// Adds plain data that `data_packets` and `last_data` count already.
+    pub fn take_plain(&mut self, sums: &PlainSums) {
+        self.payload_bytes += sums.bytes();
+        self.unique_bytes += sums.bytes();
+        raise(&mut self.flight_max, sums.flight_max());
+    }
+
+    /// Counts the segments of a run from one side, all of them for the prototype as well: their
+    /// sequence numbers go up from `first` to `last`, or are the same.
+    pub fn count_plain<'a>(
+        &mut self,
+        counted: &Counted,
+        (first, last): (Seq, Seq),
+        each: impl Iterator<Item = &'a Entry>,
+    ) {
+        self.packets += u64::from(counted.packets);
+        self.wire_bytes += counted.wire_bytes;
+        if counted.packets > 0 && !self.seed.run(first, last, counted.wire_bytes) {
+            each.for_each(|entry| self.seed.segment(entry.seq, u64::from(entry.wire_len())));
         }
     }
 

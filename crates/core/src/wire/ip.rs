@@ -6,6 +6,8 @@ use crate::counter::Counter;
 
 /// IP protocol number of TCP.
 pub(super) const TCP: u8 = 6;
+/// That of UDP.
+pub(super) const UDP: u8 = 17;
 
 /// An IP packet of the version that its first byte says.
 pub(super) fn by_version(walk: &mut Walk) -> Result<Layer, Counter> {

@@ -86,7 +86,7 @@ impl FlowKey {
 
     /// The same for IPv4 addresses outside any tunnel, which compare with their ports as one
     /// number.
-    #[inline]
+    #[inline(always)]
     fn of_ipv4(src: ([u8; 4], u16), dst: ([u8; 4], u16)) -> (FlowKey, bool) {
         let number = |(addr, port): ([u8; 4], u16)| {
             u64::from(u32::from_be_bytes(addr)) << 16 | u64::from(port)

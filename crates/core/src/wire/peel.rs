@@ -18,7 +18,7 @@ pub(super) fn enter(walk: &mut Walk, protocol: u8) -> Result<Layer, Counter> {
             inside(walk, Kind::EtherIp, None, Layer::Ethernet)
         }
         137 => inside(walk, Kind::MplsInIp, None, Layer::Mpls),
-        17 => udp(walk),
+        ip::UDP => udp(walk),
         _ => Err(Counter::PacketsNotTcp),
     }
 }
@@ -90,15 +90,22 @@ fn udp(walk: &mut Walk) -> Result<Layer, Counter> {
         walk.limit(payload);
     }
     match dst {
-        // The second is what Linux used before the number was assigned.
-        4789 | 8472 => vxlan(walk),
-        4790 => vxlan_gpe(walk),
-        6081 => geneve(walk),
-        6635 => inside(walk, Kind::MplsInUdp, None, Layer::Mpls),
+        VXLAN | VXLAN_OF_LINUX => vxlan(walk),
+        VXLAN_GPE => vxlan_gpe(walk),
+        GENEVE => geneve(walk),
+        MPLS => inside(walk, Kind::MplsInUdp, None, Layer::Mpls),
         _ if src == GTP_U || dst == GTP_U => gtp_u(walk),
         _ if src == TEREDO || dst == TEREDO => teredo(walk),
         _ => Err(Counter::PacketsNotTcp),
     }
+}
+
+/// Whether datagrams between these ports are those of a tunnel.
+#[inline]
+pub(super) fn is_tunnel(src: u16, dst: u16) -> bool {
+    let either = |port| src == port || dst == port;
+    let to = matches!(dst, VXLAN | VXLAN_OF_LINUX | VXLAN_GPE | GENEVE | MPLS);
+    to || either(GTP_U) || either(TEREDO)
 }
 
 /// VXLAN (RFC 7348): a header whose I flag says that the network identifier is valid.
@@ -189,5 +196,11 @@ const ERSPAN: u16 = 0x88be;
 const ERSPAN_III: u16 = 0x22eb;
 const WCCP: u16 = 0x883e;
 const VXLAN_VNI_VALID: u8 = 0x08;
+const VXLAN: u16 = 4789;
+/// What Linux used before the number was assigned.
+const VXLAN_OF_LINUX: u16 = 8472;
+const VXLAN_GPE: u16 = 4790;
+const GENEVE: u16 = 6081;
+const MPLS: u16 = 6635;
 const GTP_U: u16 = 2152;
 const TEREDO: u16 = 3544;

@@ -12,20 +12,21 @@ pub(super) fn segment(
     tunnel: u16,
     out: &mut Segment,
 ) -> Result<(), Counter> {
-    let key = |src_port, dst_port| {
-        let src = Endpoint { addr: walk.ip.src, port: src_port };
-        FlowKey::of(src, Endpoint { addr: walk.ip.dst, port: dst_port }, tunnel)
-    };
-    match read(frame, walk.rest, walk.wire, &walk.ip, key, out) {
-        Some(()) => Ok(()),
+    match read(frame, walk.rest, walk.wire, &walk.ip, out) {
+        Some((src_port, dst_port)) => {
+            let src = Endpoint { addr: walk.ip.src, port: src_port };
+            let dst = Endpoint { addr: walk.ip.dst, port: dst_port };
+            (out.key, out.forward) = FlowKey::of(src, dst, tunnel);
+            Ok(())
+        }
         None if walk.rest.len() >= 20 => Err(Counter::UndecodableMalformed),
         None if walk.ip.marks & marks::FRAGMENT != 0 => Err(Counter::PacketsFragment),
         None => Err(walk.too_short(20)),
     }
 }
 
-/// The segment that starts with `bytes` and takes `wire` bytes on the wire, if that is possible;
-/// `key` gives the flow of its ports.
+/// The segment that starts with `bytes` and takes `wire` bytes on the wire, if that is possible.
+/// Its flow is left out: gives the ports of its sender and receiver.
 /// It is written in place: a segment is two cache lines, and moving it costs more than decoding.
 #[inline(always)]
 pub(super) fn read(
@@ -33,9 +34,8 @@ pub(super) fn read(
     bytes: &[u8],
     wire: u32,
     ip: &IpFacts,
-    key: impl FnOnce(u16, u16) -> (FlowKey, bool),
     out: &mut Segment,
-) -> Option<()> {
+) -> Option<(u16, u16)> {
     let (header, rest) = bytes.split_first_chunk::<20>()?;
     let header_len = u32::from(header[12] >> 4) * 4;
     if header_len < 20 {
@@ -44,7 +44,6 @@ pub(super) fn read(
     let payload_len = wire.checked_sub(header_len)?;
     let fragment = ip.marks & marks::FRAGMENT != 0;
     let port = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
-    (out.key, out.forward) = key(port(0), port(2));
     out.frame = frame.number;
     out.ts = frame.ts;
     // Old tools wrote what they captured as the length on the wire too; the packet knows better.
@@ -69,7 +68,7 @@ pub(super) fn read(
         _ if options_len == 0 => {}
         _ => options(out, rest, options_len),
     }
-    Some(())
+    Some((port(0), port(2)))
 }
 
 /// Reads the options that were captured.

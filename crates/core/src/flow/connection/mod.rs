@@ -1,5 +1,7 @@
 //! A connection: both directions, and what only both together show.
 
+pub(crate) mod plain;
+
 use crate::flow::entry::Entry;
 use crate::flow::half::{FiledData, Half};
 use crate::flow::handshake::{Handshake, side};

@@ -1,6 +1,7 @@
 //! One direction of a flow, named by its data sender: facts, one segment at a time.
 
 mod facts;
+mod plain;
 
 use crate::flow::entry::Entry;
 use crate::flow::loss::history::LossHistory;
@@ -49,7 +50,9 @@ struct Said {
     window_raw: u16,
 }
 
-/// Tells every observer of an event. An observer that is added to [`Half`] is named here.
+/// Tells every observer of an event. An observer that is added to [`Half`] is named here. What it
+/// needs of plain segments stands in [`Half::plain_data`] and [`Half::plain_ack`]; a property test
+/// of [`crate::flow::connection`] finds what is missing there.
 macro_rules! tell {
     ($half:ident, $event:ident($($what:expr),+)) => {
         $half.totals.$event($($what),+);
@@ -287,9 +290,7 @@ impl Half {
         let flight = self.ledger.flight();
         let window = self.window.advertise(entry, number, flight.una, flight.next);
         let tau = around.sender.recent();
-        // While the way is unknown only an echo proves that the sender had it.
-        let unknown = if entry.has_timestamps() { UNKNOWN_WAY } else { Nanos(0) };
-        self.view.acknowledgement(entry, number, window.rwnd, tau.unwrap_or(unknown));
+        self.view.acknowledgement(entry, number, window.rwnd, way(entry, tau));
         let ack = Ack {
             entry,
             acked: &acked,
@@ -393,6 +394,13 @@ fn packets(mss: &Mss, len: u32, start: u64, known: Option<SenderState>) -> (u32,
     let left = known.and_then(|known| known.edge).map(|edge| edge.saturating_sub(start));
     let cut = small && left.is_some_and(|left| left < u64::from(full + 1) * u64::from(mss.value()));
     if cut { (full + 1, false) } else { (full, small) }
+}
+
+/// How long an acknowledgement may be under way to the sender. While that is unknown only an echo
+/// proves that the sender had it.
+#[inline(always)]
+fn way(entry: &Entry, tau: Option<Nanos>) -> Nanos {
+    tau.unwrap_or(if entry.has_timestamps() { UNKNOWN_WAY } else { Nanos(0) })
 }
 
 /// Longer than most ways: the first retransmission timeout of a sender that knows none either (RFC

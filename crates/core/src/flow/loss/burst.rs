@@ -67,6 +67,18 @@ impl Bursts {
         }
     }
 
+    /// Adds a full segment of new data at `ts`; gives the measure of what came just before it, as
+    /// [`Bursts::codes`] does.
+    pub fn sent_full(&mut self, ts: Nanos, mss: u32) -> u8 {
+        self.recent_bytes *= remains(ts.since(self.last));
+        self.last = ts;
+        let before = code(self.recent_bytes, MIN_BYTES);
+        self.before.add(before);
+        self.recent_bytes += mss as f32;
+        self.after.add(code(self.recent_bytes, MIN_BYTES));
+        before
+    }
+
     /// The newest round-trip time is so much above the least.
     pub fn delayed(&mut self, excess: Nanos) {
         self.delays.add(delay_code(excess));

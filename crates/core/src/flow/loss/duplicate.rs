@@ -28,10 +28,25 @@ impl Recent {
             self.note_copy();
             return true;
         }
-        let at = usize::from(self.at) % REMEMBERED;
-        (self.prints[at], self.times[at]) = (print, entry.ts);
-        self.at = self.at.wrapping_add(1);
+        self.remember(print, entry.ts);
         false
+    }
+
+    /// Remembers frames of which none can be a copy, since all carry something new.
+    #[inline]
+    pub fn skip(&mut self, entries: &[Entry]) {
+        let known = entries.len().saturating_sub(REMEMBERED);
+        self.at = self.at.wrapping_add(known as u8);
+        for entry in &entries[known..] {
+            self.remember(fingerprint(entry), entry.ts);
+        }
+    }
+
+    #[inline(always)]
+    fn remember(&mut self, print: u32, ts: Nanos) {
+        let at = usize::from(self.at) % REMEMBERED;
+        (self.prints[at], self.times[at]) = (print, ts);
+        self.at = self.at.wrapping_add(1);
     }
 
     /// Whether a frame with this fingerprint is so new that `entry` is its copy.

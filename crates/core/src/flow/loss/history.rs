@@ -23,6 +23,15 @@ struct SinceFirst {
     bursts: Bursts,
 }
 
+impl SinceFirst {
+    #[inline(never)]
+    fn sent_full(&mut self, ts: Nanos, start: u64, mss: u32, flight: u16) -> u8 {
+        self.trace.sent(ts, mss);
+        self.pattern.sent(start, flight, 1, 0, false);
+        self.bursts.sent_full(ts, mss)
+    }
+}
+
 impl LossHistory {
     /// Whether nothing was lost so far.
     pub fn is_empty(&self) -> bool {
@@ -31,8 +40,9 @@ impl LossHistory {
 
     /// Flight size against its mean over the last few hundred segments, in 256ths. Flows change, so
     /// that a flight is compared with its own time. `sent` counts the data packets before.
+    #[inline(always)]
     pub fn relative_flight(&mut self, flight: u64, sent: u64) -> u16 {
-        let flight = flight as f32;
+        let flight = flight as i64 as f32;
         let begun = sent >= FLIGHT_MEMORY;
         let weight = if begun { 1.0 / FLIGHT_MEMORY as f32 } else { 1.0 / (sent + 1) as f32 };
         self.flight_mean += (flight - self.flight_mean) * weight;
@@ -85,6 +95,13 @@ impl LossHistory {
                 );
             }
         }
+    }
+
+    /// The same for plain data from `start` on, at this relative flight. Gives how densely was sent
+    /// before it.
+    #[inline(always)]
+    pub fn take_plain(&mut self, ts: Nanos, start: u64, mss: u32, flight: u16) -> u8 {
+        self.since_first.as_mut().map_or(0, |since| since.sent_full(ts, start, mss, flight))
     }
 
     /// How the losses lie that no queue explains.

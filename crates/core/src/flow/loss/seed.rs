@@ -24,6 +24,20 @@ impl SeedCount {
         }
     }
 
+    /// Counts segments with sequence numbers from `first` up to `last`, so many bytes in all, if
+    /// these are all above those before, or none is. Whether it did.
+    pub fn run(&mut self, first: Seq, last: Seq, bytes: u64) -> bool {
+        let above = self.highest.is_none_or(|highest| first.0 > highest);
+        if above && last.0 > first.0 {
+            (self.highest, self.new_bytes) = (Some(last.0), self.new_bytes + bytes);
+        } else if !above && last == first {
+            self.again_bytes += bytes;
+        } else {
+            return false;
+        }
+        true
+    }
+
     /// The prototype's retransmission score: bytes again over new bytes since the begin.
     pub fn retransmission_score(&self) -> Option<f64> {
         (self.new_bytes > 0).then(|| self.again_bytes as f64 / self.new_bytes as f64)

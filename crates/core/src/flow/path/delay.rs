@@ -16,6 +16,8 @@ pub struct Tau {
     /// Smallest samples of the present and of the previous window, or [`UNKNOWN`].
     windows: [Nanos; 2],
     window_start: Nanos,
+    /// Where the present one ends.
+    window_end: Nanos,
     /// A timestamp that passed towards the endpoint and whose echo is awaited.
     probe: Option<(u32, Nanos)>,
     /// What [`Tau::recent`] and [`Tau::least`] say, or [`UNKNOWN`]: asked for every segment.
@@ -30,6 +32,7 @@ impl Default for Tau {
             min: UNKNOWN,
             windows: [UNKNOWN; 2],
             window_start: Nanos(0),
+            window_end: Nanos(0),
             probe: None,
             recent: UNKNOWN,
             least: UNKNOWN,
@@ -59,17 +62,15 @@ impl Tau {
     /// bounds the delay only from above.
     #[inline(always)]
     fn take(&mut self, now: Nanos, tau: Nanos, sure: bool) {
-        // Most are no least one of anything.
-        let is_low = tau < self.windows[0] || tau < self.min;
-        if is_low || now.since(self.window_start) > self.span() {
+        // Most are no least one of anything. The least one of all is none above a window's.
+        if tau < self.windows[0] || now > self.window_end {
             self.take_lowest(now, tau, sure);
         }
     }
 
     /// How long a window is.
-    #[inline(always)]
     fn span(&self) -> Nanos {
-        WINDOW.max(Nanos(4 * self.min.0))
+        WINDOW.max(Nanos(self.min.0.saturating_mul(4)))
     }
 
     /// Takes a sample that lowers a minimum, or begins a window.
@@ -90,6 +91,7 @@ impl Tau {
     }
 
     fn conclude(&mut self) {
+        self.window_end = self.window_start + self.span();
         self.least = self.min.min(self.handshake);
         let recent = self.windows[0].min(self.windows[1]);
         self.recent = match (recent, self.handshake) {
@@ -129,6 +131,12 @@ impl Tau {
     #[inline]
     pub fn recent(&self) -> Option<Nanos> {
         known(self.recent)
+    }
+
+    /// The least delays of both sides, to tell whether they changed.
+    #[inline(always)]
+    pub fn least_of(one: &Tau, other: &Tau) -> [Nanos; 2] {
+        [one.least, other.least]
     }
 
     /// The delay without queueing, as far as it was seen.
@@ -188,9 +196,10 @@ impl Rtt {
                 rtt
             }
             Some(srtt) => {
+                // None of them is negative, so that a shift divides.
                 let deviation = (srtt.0 - rtt.0).abs();
-                self.rttvar = Nanos((3 * self.rttvar.0 + deviation) / 4);
-                Nanos((7 * srtt.0 + rtt.0) / 8)
+                self.rttvar = Nanos((3 * self.rttvar.0 + deviation) >> 2);
+                Nanos((7 * srtt.0 + rtt.0) >> 3)
             }
         });
     }

@@ -99,6 +99,12 @@ impl Mss {
         self.value = self.known().unwrap_or(ETHERNET_WITH_TIMESTAMPS);
     }
 
+    /// Payload bytes of a full segment, where another one teaches nothing; `None` before that.
+    #[inline]
+    pub fn learned(&self) -> Option<u32> {
+        self.observed
+    }
+
     /// What the receiver takes at most, options counted; `None` when its SYN was not seen.
     pub fn offered(&self) -> Option<u32> {
         self.offered

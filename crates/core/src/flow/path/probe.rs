@@ -1,10 +1,13 @@
 //! What a direction shows of the capacity of its path, and whether that is credible.
 
 use super::capacity::{Capacity, Collector, Stream};
-use super::delay::is_near_sender;
+use super::delay::{Tau, is_near_sender};
 use super::delivery::Delivery;
+use super::mss::Mss;
 use super::queue::QueueSense;
-use crate::flow::observer::{Ack, Data, Observer};
+use crate::flow::connection::plain::Run;
+use crate::flow::entry::Entry;
+use crate::flow::observer::{Ack, Around, Data, Observer};
 use crate::flow::totals::Totals;
 use crate::reason::{CapacityMethod, CapacityUnknown};
 use crate::units::BitRate;
@@ -103,6 +106,43 @@ impl CapacityProbe {
     }
 }
 
+impl CapacityProbe {
+    /// [`Observer::on_data`] of plain data.
+    #[inline(always)]
+    pub(crate) fn plain_data(
+        &mut self,
+        entry: &Entry,
+        around: Around<'_>,
+        data_packets: u64,
+        (mss, run): (&Mss, &mut Run),
+    ) {
+        if data_packets < COLLECT_FROM {
+            return;
+        }
+        let collector = self.collector.get_or_insert_default();
+        let least = Tau::least_of(around.sender, around.receiver);
+        let is_data = match run.least {
+            Some((before, is_data)) if before == least => is_data,
+            _ => {
+                collector.choose(stream_of(around, mss));
+                let is_data = collector.stream() == Some(Stream::Data);
+                run.least = Some((least, is_data));
+                is_data
+            }
+        };
+        if is_data {
+            collector.packet(entry.ts, entry.ip_len(), true);
+        }
+    }
+}
+
+/// The stream that shows the capacity, by where the observer stands.
+#[inline(always)]
+fn stream_of(around: Around<'_>, mss: &Mss) -> Stream {
+    let near_sender = is_near_sender(around.sender, around.receiver).unwrap_or(mss.super_packets);
+    if near_sender { Stream::Acks } else { Stream::Data }
+}
+
 impl Observer for CapacityProbe {
     #[inline(always)]
     fn on_data(&mut self, data: &Data<'_>) {
@@ -110,9 +150,7 @@ impl Observer for CapacityProbe {
             return;
         }
         let collector = self.collector.get_or_insert_default();
-        let near_sender = is_near_sender(data.around.sender, data.around.receiver);
-        let near_sender = near_sender.unwrap_or(data.mss.super_packets);
-        collector.choose(if near_sender { Stream::Acks } else { Stream::Data });
+        collector.choose(stream_of(data.around, data.mss));
         if collector.stream() == Some(Stream::Data) {
             if data.is_new() {
                 collector.packet(data.entry.ts, data.entry.ip_len(), data.full > 0);

@@ -33,8 +33,9 @@ impl QueueSense {
         let mean = self.mean.get_or_insert(rtt);
         *mean = Nanos(mean.0 + (rtt.0 - mean.0) / MEMORY);
         self.samples += 1;
-        self.raised += u32::from(is_raised(rtt, floor));
-        RoundTrip { rtt, floor, recent: self.recent().unwrap_or(rtt) }
+        let raised = is_raised(rtt, floor);
+        self.raised += u32::from(raised);
+        RoundTrip { rtt, floor, raised, recent: self.recent().unwrap_or(rtt) }
     }
 
     /// The round that new data ends, sent by a sender that knew `known`.
@@ -46,6 +47,18 @@ impl QueueSense {
         flight: &Flight,
     ) -> Option<Round> {
         known.and_then(|known| self.rounds.sent(ts, known.una, flight.next, flight.repairing))
+    }
+
+    /// The same of plain data.
+    #[inline(always)]
+    pub fn turn_plain(&mut self, ts: Nanos, una: u64, flight: &Flight) -> Option<Round> {
+        self.rounds.sent(ts, una, flight.next, false)
+    }
+
+    /// Takes plain data.
+    #[inline(always)]
+    pub fn plain_data(&mut self, entry: &Entry) {
+        self.emptied = entry.has(flags::PSH);
     }
 
     /// The lesser of the last two samples: one alone may be an accident.
@@ -86,6 +99,12 @@ impl QueueSense {
     #[inline(always)]
     pub fn raise(&self, now: Nanos, rtt: Nanos) -> Nanos {
         self.echoes.as_ref().map_or(rtt, |echoes| echoes.raise(now, rtt))
+    }
+
+    /// Whether no echo showed the observer near the receiver.
+    #[inline(always)]
+    pub fn is_far(&self) -> bool {
+        self.echoes.is_none()
     }
 
     /// A segment of the other side, with timestamps, passed towards the sender.

@@ -52,6 +52,15 @@ impl ReceiverWindow {
         Advertised { rwnd, closes }
     }
 
+    /// The same for an open window of known scale that comes with the newest acknowledgement.
+    #[inline(always)]
+    pub fn move_on(&mut self, entry: &Entry, ack: u64) -> u32 {
+        let rwnd = u32::from(entry.window_raw) << self.scale.unwrap_or(0);
+        self.closed = false;
+        self.limit = ack + u64::from(rwnd);
+        rwnd
+    }
+
     #[cold]
     fn learn_scale(&mut self, flight: u64, window_raw: u16) {
         self.evidence.get_or_insert_default().add(flight, window_raw);
@@ -61,6 +70,12 @@ impl ReceiverWindow {
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.closed
+    }
+
+    /// Whether it is open and its scale known.
+    #[inline(always)]
+    pub fn is_plain(&self) -> bool {
+        self.scale.is_some() && !self.closed
     }
 
     /// Whether `len` bytes from `next` on fit. An unknown window has room.

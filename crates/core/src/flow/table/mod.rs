@@ -78,6 +78,10 @@ pub trait Analyse {
         entry: &Entry,
         sack: &[(Seq, Seq)],
     );
+    /// Takes segments of a flow without SACK blocks, one after the other.
+    fn segments(&mut self, key: &FlowKey, flow: &mut Option<Box<Self::Flow>>, entries: &[Entry]) {
+        entries.iter().for_each(|entry| self.segment(key, flow, entry, &[]));
+    }
     /// A segment is filed that may open a connection; `used` says whether its sender may have sent
     /// on these addresses and ports before.
     fn opening(&mut self, segment: &Segment, used: bool);
@@ -412,9 +416,7 @@ impl<F> Slot<F> {
 
     /// Analyses what waits in the log.
     fn drain(&mut self, pool: &mut Pool, analyse: &mut impl Analyse<Flow = F>) {
-        for entry in pool.entries(&self.log) {
-            analyse.segment(&self.key, &mut self.flow, entry, &[]);
-        }
+        analyse.segments(&self.key, &mut self.flow, pool.entries(&self.log));
         self.bursts = self.bursts.saturating_add(1);
         if self.log.len() > self.enough() {
             pool.free(&mut self.log);

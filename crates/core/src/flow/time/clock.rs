@@ -23,6 +23,14 @@ pub enum WaitReason {
     Recovery,
 }
 
+impl WaitReason {
+    /// Whether nothing imposed the wait.
+    #[inline]
+    pub fn is_pause(self) -> bool {
+        matches!(self, WaitReason::Idle | WaitReason::Dry | WaitReason::Unused)
+    }
+}
+
 /// Time by reason, in ns. Two can be added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times([u64; WAIT_REASONS]);
@@ -51,10 +59,10 @@ impl Times {
 }
 
 /// The pieces of the time since the last send.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Clock {
-    /// End of the last piece; `None` before the first send.
-    mark: Option<Nanos>,
+    /// End of the last piece; after all times before the first send.
+    mark: Nanos,
     pieces: [WaitSpan; PIECES],
     len: u8,
 }
@@ -74,10 +82,7 @@ impl WaitSpan {
     /// Its length in ns if nothing imposed it, else 0.
     #[inline]
     pub fn pause_ns(&self) -> i64 {
-        match self.reason {
-            WaitReason::Idle | WaitReason::Dry | WaitReason::Unused => self.end.since(self.start).0,
-            WaitReason::Network | WaitReason::Receiver | WaitReason::Recovery => 0,
-        }
+        if self.reason.is_pause() { self.end.since(self.start).0 } else { 0 }
     }
 }
 
@@ -87,15 +92,22 @@ impl Default for WaitSpan {
     }
 }
 
+impl Default for Clock {
+    fn default() -> Clock {
+        Clock { mark: Nanos::MAX, pieces: Default::default(), len: 0 }
+    }
+}
+
 impl Clock {
     /// The time since the last piece, up to `end`, has this reason.
-    #[inline]
+    #[inline(always)]
     pub fn charge(&mut self, reason: WaitReason, end: Nanos) {
-        let Some(start) = self.mark.filter(|&start| end > start) else { return };
-        self.mark = Some(end);
-        // Room that is used at once is what an acknowledgement clocks out.
-        let unused = reason == WaitReason::Unused && end.since(start) < MIN_UNUSED;
-        let reason = if unused { WaitReason::Network } else { reason };
+        let start = self.mark;
+        if end <= start {
+            return;
+        }
+        self.mark = end;
+        let reason = used_at_once(reason, end.since(start));
         let len = usize::from(self.len);
         match self.pieces[..len].last_mut() {
             // Beyond the bound the last piece takes what comes: a gap with this many turns has
@@ -108,21 +120,49 @@ impl Clock {
         }
     }
 
+    /// Whether no piece has begun since the last send.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// [`Clock::charge`] of all the time since the last send, and [`Clock::sent`] at its end: the
+    /// reason that it counts for, and its length in ns.
+    #[inline(always)]
+    pub fn sent_after(&mut self, reason: WaitReason, end: Nanos) -> (WaitReason, i64) {
+        let start = self.mark;
+        if end <= start {
+            return (reason, 0);
+        }
+        let wait = end.since(start);
+        let reason = used_at_once(reason, wait);
+        (self.mark, self.pieces[0]) = (end, WaitSpan { reason, start, end });
+        (reason, wait.0)
+    }
+
     /// What the last call of [`Clock::sent`] gave, until time is charged again. Nothing is kept for
     /// it: the pieces are where they were, and the last of them ends with that send.
     pub fn last(&self) -> &[WaitSpan] {
-        let mark = self.mark.filter(|_| self.len == 0);
-        let last = self.pieces.iter().position(|piece| Some(piece.end) == mark);
+        let nothing_since = self.len == 0 && self.mark != Nanos::MAX;
+        let last = self.pieces.iter().position(|piece| nothing_since && piece.end == self.mark);
         &self.pieces[..last.map_or(0, |last| last + 1)]
     }
 
     /// Something is sent at `ts`. Gives the pieces since the last send.
-    #[inline]
+    #[inline(always)]
     pub fn sent(&mut self, ts: Nanos) -> &mut [WaitSpan] {
-        self.mark = Some(self.mark.map_or(ts, |mark| mark.max(ts)));
+        self.mark = if self.mark == Nanos::MAX { ts } else { self.mark.max(ts) };
         let len = std::mem::take(&mut self.len);
         &mut self.pieces[..usize::from(len)]
     }
+}
+
+/// The reason of a wait, once its length is known. Room that is used at once is what an
+/// acknowledgement clocks out.
+#[inline(always)]
+fn used_at_once(reason: WaitReason, wait: Nanos) -> WaitReason {
+    let at_once = reason == WaitReason::Unused && wait < MIN_UNUSED;
+    if at_once { WaitReason::Network } else { reason }
 }
 
 /// A sender that an acknowledgement lets go on needs less than this: an interrupt, a wake-up, and

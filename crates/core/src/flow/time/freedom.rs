@@ -22,12 +22,30 @@ impl Freedom {
         self.drained.note(free && flight.una >= flight.next, at);
     }
 
+    /// Whether nothing has been in flight for so long before `ts` that it counts.
+    #[inline(always)]
+    pub fn is_drained(&self, ts: Nanos, srtt: Option<Nanos>) -> bool {
+        self.drained.holds() && self.drained.until(ts) > idle(srtt)
+    }
+
+    /// The same with data in flight and nothing to repair.
+    #[inline(always)]
+    pub fn note_sent(&mut self, at: Nanos, room: bool) {
+        self.free.note(room, at);
+        self.drained = Since::default();
+    }
+
     /// What the sender could have done before a segment at `ts`, for Isolate.
     #[inline(always)]
     pub fn before(&self, ts: Nanos, srtt: Option<Nanos>) -> Before {
-        let idle = srtt.unwrap_or(Nanos::from_millis(100)).max(MIN_IDLE);
-        Before { free: self.free.until(ts), drained: self.drained.until(ts), idle }
+        Before { free: self.free.until(ts), drained: self.drained.until(ts), idle: idle(srtt) }
     }
+}
+
+/// Idle time that counts.
+#[inline(always)]
+fn idle(srtt: Option<Nanos>) -> Nanos {
+    srtt.unwrap_or(Nanos::from_millis(100)).max(MIN_IDLE)
 }
 
 /// Silence shorter than this is scheduling, whatever the round-trip time.

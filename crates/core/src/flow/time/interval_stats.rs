@@ -5,7 +5,7 @@ use crate::flow::time::clock::Times;
 use crate::flow::time::moments::Moments;
 use crate::flow::time::rounds::Round;
 use crate::flow::time::service::Served;
-use crate::units::Nanos;
+use crate::units::{Nanos, float};
 
 /// Sums over an interval. Two can be added.
 #[derive(Clone, Debug, Default)]
@@ -158,12 +158,12 @@ impl IntervalStats {
         }
     }
 
-    /// Takes a round-trip sample of a half whose least one is `floor`.
+    /// Takes a round-trip sample; `raised` tells whether it shows a queue.
     #[inline]
-    pub fn round_trip(&mut self, rtt: Nanos, floor: Nanos) {
+    pub fn round_trip(&mut self, rtt: Nanos, raised: bool) {
         self.rtt_samples += 1;
         self.rtt_sum += rtt.0 as u64;
-        self.rtt_raised += u32::from(is_raised(rtt, floor));
+        self.rtt_raised += u32::from(raised);
         let s = rtt.0 as f64 / 1e9;
         self.rtt_squares += s * s;
         let (low, high) = self.rtt_span.unwrap_or((rtt, rtt));
@@ -173,26 +173,27 @@ impl IntervalStats {
     /// Takes a pause that nothing imposed.
     #[inline]
     pub fn pause(&mut self, ns: u64, answers: bool) {
-        self.pauses.add(ns as f64);
+        self.pauses.add(float(ns));
         self.answers += u32::from(answers);
     }
 
     /// Takes a round of a half whose least round-trip time is `floor`.
     pub fn round(&mut self, round: &Round, floor: Option<Nanos>, mss: u32) {
         self.rounds += 1;
-        self.flights.add(round.flight as f64);
+        let flight = float(round.flight);
+        self.flights.add(flight);
         self.flight_most = self.flight_most.max(round.flight);
         let before = round.flight_before;
         self.rounds_leaping += u32::from(before > 0 && round.flight * 4 >= before * 5);
         self.rounds_growing += u32::from(round.flight >= before + u64::from(mss / 2));
         self.rounds_shrinking += u32::from(round.flight + u64::from(mss / 2) <= before);
-        let rate_bps = round.bytes as f64 * 8e9 / round.span.0.max(1) as f64;
+        let rate_bps = float(round.bytes) * 8e9 / round.span.0.max(1) as f64;
         if round.span.0 > 0 && !round.repairing {
             self.rates.add(rate_bps);
-            self.flight_rate.add(round.flight as f64, rate_bps);
+            self.flight_rate.add(flight, rate_bps);
         }
         if let Some(rtt) = round.rtt {
-            self.flight_rtt.add(round.flight as f64, rtt.0 as f64);
+            self.flight_rtt.add(flight, rtt.0 as f64);
         }
         if let (Some(rtt), Some(floor)) = (round.rtt, floor)
             && is_raised(rtt, floor)

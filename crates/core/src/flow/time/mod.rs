@@ -7,6 +7,7 @@ pub mod interval_stats;
 pub mod moments;
 pub mod nagle;
 pub mod period;
+pub mod plain_sums;
 pub mod rounds;
 pub mod segmenter;
 pub mod service;

@@ -11,6 +11,7 @@ pub struct Moments {
 
 impl Moments {
     /// Adds a value.
+    #[inline]
     pub fn add(&mut self, value: f64) {
         self.count += 1;
         self.sum += value;

@@ -40,6 +40,14 @@ impl Nagle {
         held
     }
 
+    /// The same of a full segment by a sender that knew `una`; `is_idle` tells whether nothing was
+    /// in flight.
+    #[inline(always)]
+    pub fn on_full(&mut self, is_idle: bool, una: u64) -> bool {
+        self.una_before = una;
+        std::mem::replace(&mut self.alone, is_idle) && is_idle
+    }
+
     /// Notes whether the segment was held back; gives whether the one before it was.
     pub fn take_turn(&mut self, held: bool) -> bool {
         std::mem::replace(&mut self.held, held)

@@ -205,13 +205,26 @@ impl Isolate {
         step
     }
 
+    /// Whether a transfer goes on in which no small packet counts: full ones are only counted.
+    #[inline(always)]
+    pub fn is_steady(&self) -> bool {
+        let last_is_full = matches!(self.last, Some((_, false)));
+        self.transfer && self.smalls & NEWEST == 0 && self.full_run > 0 && last_is_full
+    }
+
+    /// Counts full packets of a steady transfer, of which the last was sent at `ts`.
+    pub fn count_steady(&mut self, ts: Nanos, count: u32) {
+        self.full_packets(ts, count);
+        self.last = Some((ts, false));
+    }
+
     fn full_packets(&mut self, ts: Nanos, count: u32) {
         if self.full_run == 0 {
             self.run_start = ts;
         }
         self.full_run += count;
-        self.smalls <<= count;
-        self.seen = self.seen.saturating_add(count as u8);
+        self.smalls = self.smalls.checked_shl(count).unwrap_or(0);
+        self.seen = self.seen.saturating_add(count.min(u32::from(u8::MAX)) as u8);
     }
 
     fn small_packet(&mut self) {

@@ -82,6 +82,12 @@ impl Segmenter {
         self.window.sums.stats = stats;
     }
 
+    /// Where the interval under way ends, when intervals are of this length.
+    #[inline(always)]
+    pub fn interval_end(&self, interval: Nanos) -> Nanos {
+        self.interval_start + interval
+    }
+
     /// Where the next segment is added.
     #[inline(always)]
     pub fn window(&mut self, full: bool) -> &mut Window {

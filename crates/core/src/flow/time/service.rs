@@ -3,7 +3,7 @@
 //! lengths. Cross traffic, aggregated frames and rates that walk show at theirs.
 
 use crate::flow::time::moments::Moments;
-use crate::units::Nanos;
+use crate::units::{Nanos, float};
 
 /// The spans under way.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +51,7 @@ impl Service {
     }
 
     /// `bytes` were acknowledged at `ts`; `repairing` tells whether a loss is being repaired.
-    #[inline]
+    #[inline(always)]
     pub fn acknowledged(
         &mut self,
         ts: Nanos,
@@ -76,24 +76,23 @@ impl Service {
     }
 
     fn end_spans(&mut self, number: u64, served: &mut Option<Box<Served>>) {
-        for length in 0..LENGTHS {
-            let shift = LONGER_SHIFT * length as u32;
-            let (before, now) = (self.number >> shift, number >> shift);
+        let (mut before, mut now, mut shift) = (self.number, number, SHORTEST_SHIFT);
+        for (length, bytes) in self.bytes.iter_mut().enumerate() {
             if before == now {
                 break;
             }
-            let bytes = std::mem::take(&mut self.bytes[length]);
-            let start = (before << (shift + SHORTEST_SHIFT)) as i64;
-            if now < before || start < self.disturbed.0 {
-                continue;
+            let bytes = std::mem::take(bytes);
+            if now > before && (before << shift) as i64 >= self.disturbed.0 {
+                let served = served.get_or_insert_default();
+                served.spans[length].add(float(bytes));
+                let empty = u32::try_from(now - before - 1).unwrap_or(u32::MAX);
+                if empty > 0 {
+                    served.spans[length].add_zeros(empty);
+                    served.empty = served.empty.saturating_add(if length == 1 { empty } else { 0 });
+                }
             }
-            let served = served.get_or_insert_default();
-            let empty = u32::try_from(now - before - 1).unwrap_or(u32::MAX);
-            served.spans[length].add(bytes as f64);
-            served.spans[length].add_zeros(empty);
-            if length == 1 {
-                served.empty = served.empty.saturating_add(empty);
-            }
+            (before, now, shift) =
+                (before >> LONGER_SHIFT, now >> LONGER_SHIFT, shift + LONGER_SHIFT);
         }
         self.number = number;
     }

@@ -23,6 +23,12 @@ impl Since {
         self.since = if holds { since } else { Nanos::MAX };
     }
 
+    /// Whether it is so.
+    #[inline]
+    pub fn holds(&self) -> bool {
+        self.since != Nanos::MAX
+    }
+
     /// How long it had been so at `ts`.
     #[inline]
     pub fn until(&self, ts: Nanos) -> Nanos {

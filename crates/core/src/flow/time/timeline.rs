@@ -1,8 +1,11 @@
 //! The time of a direction, divided into periods and intervals, with what was sent in each.
 
+mod plain;
+
 use super::clock::WaitSpan;
 use super::freedom::Freedom;
 use super::period::{Isolate, Step};
+use super::plain_sums::{CONGESTION_EXPERIENCED, headroom};
 use super::rounds::Round;
 use super::segmenter::{Now, Segmenter};
 use super::sums::Sums;
@@ -10,7 +13,7 @@ use super::writer::Wait;
 use crate::flow::loss::ledger::Kind;
 use crate::flow::observer::{Ack, Around, Data, Observer, RoundTrip};
 use crate::flow::totals::raise;
-use crate::units::Nanos;
+use crate::units::{Nanos, float};
 use crate::wire::flags;
 
 /// Intervals and periods, and what Isolate needs to tell them.
@@ -71,12 +74,26 @@ impl Timeline {
         switches
     }
 
+    /// Where the interval under way ends; `None` before the first payload.
+    #[inline(always)]
+    pub fn interval_end(&self, interval: Nanos) -> Option<Nanos> {
+        self.segmenter.as_ref().map(|segmenter| segmenter.interval_end(interval))
+    }
+
     /// Adds a round-trip sample.
     #[inline(always)]
     pub fn add_rtt(&mut self, rtt: Nanos) {
         if let Some(sums) = self.late() {
             sums.rtt_samples += 1;
             sums.rtt_sum_ns += rtt.0 as u64;
+        }
+    }
+
+    /// Takes a round that ended; `floor` is the least round-trip time.
+    #[inline(always)]
+    pub fn take_round(&mut self, round: &Round, floor: Option<Nanos>, mss: u32) {
+        if let Some(sums) = self.late() {
+            sums.stats_mut().round(round, floor, mss);
         }
     }
 
@@ -147,12 +164,11 @@ fn add_window(sums: &mut Sums, data: &Data<'_>) {
     let mss = u64::from(data.mss.value());
     let rwnd = edge.saturating_sub(known.una);
     sums.rwnd_known += 1;
-    sums.rwnd_sum += rwnd as f64;
+    sums.rwnd_sum += float(rwnd);
     if sums.rwnd_min.is_none_or(|least| rwnd < least) {
         sums.rwnd_min = Some(rwnd);
     }
-    let headroom = (HEADROOM_SEGMENTS * mss).min(rwnd / 4).max(mss);
-    sums.rwnd_limited += u64::from(rwnd.saturating_sub(flight) < headroom);
+    sums.rwnd_limited += u64::from(rwnd.saturating_sub(flight) < headroom(rwnd, mss));
 }
 
 impl Observer for Timeline {
@@ -197,15 +213,13 @@ impl Observer for Timeline {
     #[inline(always)]
     fn on_round_trip(&mut self, sample: &RoundTrip) {
         if let Some(sums) = self.late() {
-            sums.stats_mut().round_trip(sample.rtt, sample.floor);
+            sums.stats_mut().round_trip(sample.rtt, sample.raised);
         }
     }
 
     #[inline(always)]
     fn on_round(&mut self, round: &Round, data: &Data<'_>) {
-        if let Some(sums) = self.late() {
-            sums.stats_mut().round(round, data.rtt.min, data.mss.value());
-        }
+        self.take_round(round, data.rtt.min, data.mss.value());
     }
 
     #[inline(always)]
@@ -216,10 +230,5 @@ impl Observer for Timeline {
     }
 }
 
-/// Segments of room below which the sender counts as held back by the window (Siekkinen et al.
-/// 2008).
-const HEADROOM_SEGMENTS: u64 = 3;
 /// Data packets before gaps are kept: what an initial window shows is slow start.
 const GAPS_FROM: u64 = 32;
-/// The ECN field of a packet that a queue marked (RFC 3168 section 5).
-const CONGESTION_EXPERIENCED: u8 = 3;

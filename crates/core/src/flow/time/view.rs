@@ -6,6 +6,8 @@
 //! echo proves it earlier. The sender knew every acknowledgement with a tsval not after the
 //! segment's tsecr. So does a segment that the window of an older one did not allow.
 
+mod plain;
+
 use crate::flow::entry::Entry;
 use crate::flow::time::clock::{Clock, WaitReason, WaitSpan};
 use crate::units::Nanos;
@@ -77,11 +79,19 @@ pub struct SenderView {
 struct PendingAck {
     due: Nanos,
     una: u64,
-    /// Or [`UNKNOWN`].
-    edge: u64,
+    /// Or [`UNKNOWN_WINDOW`].
+    rwnd: u32,
     tsval: u32,
     has_timestamps: bool,
     closed: bool,
+}
+
+impl PendingAck {
+    /// Where the window ends, or [`UNKNOWN`].
+    #[inline(always)]
+    fn edge(&self) -> u64 {
+        if self.rwnd == UNKNOWN_WINDOW { UNKNOWN } else { self.una + u64::from(self.rwnd) }
+    }
 }
 
 /// A wait in which several acknowledgements freed a part of the flight.
@@ -121,11 +131,23 @@ impl SenderView {
     #[inline(always)]
     pub fn acknowledgement(&mut self, entry: &Entry, una: u64, rwnd: Option<u64>, tau: Nanos) {
         let edge = rwnd.map_or(UNKNOWN, |rwnd| una + rwnd);
-        let newest = self.pending.back().map_or((self.una, self.edge), |ack| (ack.una, ack.edge));
+        let newest = self.pending.back().map_or((self.una, self.edge), |ack| (ack.una, ack.edge()));
         if newest == (una, edge) && entry.window_raw != 0 {
             // Nothing new: the other side's data repeats the same acknowledgement.
             return;
         }
+        self.newer_acknowledgement(
+            entry,
+            una,
+            rwnd.map_or(UNKNOWN_WINDOW, |rwnd| rwnd as u32),
+            tau,
+        );
+    }
+
+    /// The same for one that says something new; its window is given in bytes, or
+    /// [`UNKNOWN_WINDOW`].
+    #[inline(always)]
+    pub fn newer_acknowledgement(&mut self, entry: &Entry, una: u64, rwnd: u32, tau: Nanos) {
         while self.pending.front().is_some_and(|front| front.due <= entry.ts) {
             self.release_front(entry.ts);
         }
@@ -136,7 +158,7 @@ impl SenderView {
         self.pending.push_back(PendingAck {
             due: entry.ts + tau,
             una,
-            edge,
+            rwnd,
             tsval: entry.tsval,
             has_timestamps: entry.has_timestamps(),
             closed: entry.window_raw == 0,
@@ -160,6 +182,15 @@ impl SenderView {
     /// [`SenderView::send`] once it is clear what the segment was.
     #[inline(always)]
     pub fn at(&mut self, entry: &Entry, end: u64) -> Sending {
+        self.release_known(entry, end);
+        let edge = (self.edge != UNKNOWN).then_some(self.edge);
+        let known = (self.una != UNKNOWN).then_some(SenderState { una: self.una, edge });
+        Sending { known, ts: entry.ts }
+    }
+
+    /// Lets the acknowledgements take effect that the sender knew when it sent `entry`.
+    #[inline(always)]
+    fn release_known(&mut self, entry: &Entry, end: u64) {
         while let Some(front) = self.pending.front() {
             let echoed = front.has_timestamps
                 && entry.has_timestamps()
@@ -169,9 +200,6 @@ impl SenderView {
             }
             self.release_front(entry.ts);
         }
-        let edge = (self.edge != UNKNOWN).then_some(self.edge);
-        let known = (self.una != UNKNOWN).then_some(SenderState { una: self.una, edge });
-        Sending { known, ts: entry.ts }
     }
 
     /// Whether data that ends at `end` is more than the window known allows. A sender may probe it
@@ -188,6 +216,11 @@ impl SenderView {
     pub fn send(&mut self, sending: Sending, sent: Sent) -> (&mut [WaitSpan], Option<Freed>) {
         let ts = sending.ts;
         self.clock.charge(self.reason(), ts);
+        self.send_charged(ts, sent)
+    }
+
+    #[inline(always)]
+    fn send_charged(&mut self, ts: Nanos, sent: Sent) -> (&mut [WaitSpan], Option<Freed>) {
         let (soon_after, ran_dry) = (ts.since(self.released_at), self.dry);
         let part = self.released > 1 && self.has_freed_a_part();
         let level = part && ran_dry && self.is_level();
@@ -236,7 +269,15 @@ impl SenderView {
             WaitReason::Network
         } else if self.recovery_point.is_some() {
             WaitReason::Recovery
-        } else if self.is_full() {
+        } else {
+            self.reason_outside_repair()
+        }
+    }
+
+    /// The reason where an acknowledgement is known and nothing is being repaired.
+    #[inline(always)]
+    fn reason_outside_repair(&self) -> WaitReason {
+        if self.is_full() {
             WaitReason::Receiver
         } else if self.una >= self.next {
             WaitReason::Idle
@@ -258,34 +299,33 @@ impl SenderView {
         self.closed || self.edge < self.next + need
     }
 
+    #[inline(always)]
     fn release_front(&mut self, now: Nanos) {
         let Some(ack) = self.pending.pop_front() else { return };
-        self.clock.charge(self.reason(), ack.due.min(now));
+        let (due, edge) = (ack.due.min(now), ack.edge());
+        self.clock.charge(self.reason(), due);
         let moves = self.una == UNKNOWN || ack.una > self.una;
         if moves {
             self.released = self.released.saturating_add(1);
-            self.released_at = ack.due.min(now);
-            self.una = ack.una;
+            (self.released_at, self.una) = (due, ack.una);
         }
         if self.recovery_point.is_some_and(|point| ack.una >= point) {
             self.recovery_point = None;
         }
-        if ack.edge < self.edge && self.edge != UNKNOWN {
+        self.closed = ack.closed;
+        if ack.rwnd == UNKNOWN_WINDOW {
+            return;
+        }
+        self.window_most = self.window_most.max(u64::from(ack.rwnd));
+        if edge < self.edge && self.edge != UNKNOWN {
             // The right edge does not retreat (RFC 9293 section 3.8.6) unless the receiver says so
             // twice: once may be an acknowledgement that was overtaken.
             self.shrinks += 1;
-            if self.shrinks >= 2 {
-                self.edge = ack.edge;
-                self.shrinks = 0;
+            if self.shrinks < 2 {
+                return;
             }
-        } else if ack.edge != UNKNOWN {
-            self.edge = ack.edge;
-            self.shrinks = 0;
         }
-        if ack.edge != UNKNOWN {
-            self.window_most = self.window_most.max(ack.edge - ack.una);
-        }
-        self.closed = ack.closed;
+        (self.edge, self.shrinks) = (edge, 0);
     }
 
     /// Acknowledgements that took effect early since too many were under way.
@@ -333,164 +373,12 @@ const LEVEL_PARTS: u64 = 32;
 const LEVEL_MEMORY: u64 = 16;
 /// In place of a number in the wide sequence space, which never gets there.
 const UNKNOWN: u64 = u64::MAX;
+/// In place of a window, which is 1 GiB at most.
+const UNKNOWN_WINDOW: u32 = u32::MAX;
 /// Room that the view of the next flow takes over.
 const KEPT_WHEN_RENEWED: usize = 16;
 /// A round trip of acknowledgements at 100,000 a second and 100 ms is 10,000.
 const MAX_PENDING: usize = 16_384;
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::wire::marks;
-
-    fn entry(ts: i64, tsval: u32, tsecr: u32) -> Entry {
-        let ts = Nanos::from_millis(ts);
-        let marks = marks::TIMESTAMPS;
-        Entry { ts, tsval, tsecr, marks, window_raw: 1, ..Entry::default() }
-    }
-
-    /// Sends a segment up to `next`, outside of a repair.
-    fn send<'a>(
-        view: &'a mut SenderView,
-        entry: &Entry,
-        next: u64,
-        mss: u32,
-        dry: bool,
-    ) -> (&'a mut [WaitSpan], Option<Freed>) {
-        let sending = view.at(entry, next);
-        view.send(sending, Sent { next, mss, dry, recovery_point: None })
-    }
-
-    #[test]
-    fn acknowledgements_take_effect_after_the_way_to_the_sender_and_back() {
-        let mut view = SenderView::default();
-        let tau = Nanos::from_millis(10);
-        view.acknowledgement(&entry(0, 50, 0), 1_000, Some(5_000), tau);
-        view.acknowledgement(&entry(5, 55, 0), 2_000, Some(5_000), tau);
-        assert_eq!(view.at(&entry(9, 0, 49), 0).known, None);
-        assert_eq!(
-            view.at(&entry(10, 0, 50), 0).known,
-            Some(SenderState { una: 1_000, edge: Some(6_000) })
-        );
-        assert_eq!(
-            view.at(&entry(11, 0, 55), 0).known.map(|known| known.una),
-            Some(2_000),
-            "echoed"
-        );
-    }
-
-    #[test]
-    fn data_beyond_a_window_proves_that_a_newer_one_was_known() {
-        let mut view = SenderView::default();
-        let known = |view: &mut SenderView, ms, end| {
-            view.at(&entry(ms, 0, 0), end).known.map(|known| known.una)
-        };
-        view.acknowledgement(&entry(0, 0, 0), 0, Some(3_000), Nanos(0));
-        view.acknowledgement(&entry(1, 90, 0), 2_000, Some(3_000), Nanos::from_millis(900));
-        assert_eq!(known(&mut view, 2, 3_000), Some(0));
-        assert_eq!(known(&mut view, 3, 3_001), Some(0), "a probe");
-        assert_eq!(known(&mut view, 4, 4_000), Some(2_000), "it fits no older window");
-    }
-
-    #[test]
-    fn time_counts_as_the_windows_while_no_full_segment_fits() {
-        let mut view = SenderView::default();
-        let tau = Nanos::from_millis(10);
-        view.acknowledgement(&entry(0, 0, 0), 0, Some(3_000), tau);
-        let times = |view: &mut SenderView, ms, next| {
-            let times = send(view, &entry(ms, 0, 0), next, 1_000, false).0.iter();
-            let times =
-                times.map(|piece| (piece.reason, piece.end.since(piece.start).0 / 1_000_000));
-            times.collect::<Vec<_>>()
-        };
-        assert_eq!(times(&mut view, 20, 1_000), []);
-        assert_eq!(times(&mut view, 21, 2_500), [(WaitReason::Network, 1)]);
-        view.acknowledgement(&entry(40, 0, 0), 2_500, Some(3_000), tau);
-        assert_eq!(
-            times(&mut view, 70, 3_500),
-            [(WaitReason::Receiver, 29), (WaitReason::Idle, 20)]
-        );
-    }
-
-    #[test]
-    fn one_byte_fills_no_window_that_a_full_segment_would() {
-        // Loopback: the largest segment is as large as the window.
-        let reason = |next: u64| {
-            let mut view = SenderView::default();
-            view.acknowledgement(&entry(0, 0, 0), 0, Some(65_483), Nanos(0));
-            send(&mut view, &entry(1, 0, 0), next, 65_483, false);
-            let times = send(&mut view, &entry(9, 0, 0), next, 65_483, false).0.iter();
-            times.map(|piece| piece.reason).collect::<Vec<_>>()
-        };
-        assert_eq!(reason(1), [WaitReason::Network]);
-        assert_eq!(reason(65_000), [WaitReason::Receiver]);
-    }
-
-    #[test]
-    fn a_writer_is_woken_by_the_last_of_several_acknowledgements() {
-        // Of 9,000 bytes in flight, three acknowledgements free some; the next segment leaves so
-        // many microseconds after the last of them, 30 ms after the one before it.
-        let woken = |freed: u64, after_us: i64| {
-            let mut view = SenderView::default();
-            view.acknowledgement(&entry(0, 0, 0), 0, None, Nanos(0));
-            send(&mut view, &entry(1, 0, 0), 9_000, 1_000, true);
-            for (i, ms) in [10, 20, 30].into_iter().enumerate() {
-                view.acknowledgement(&entry(ms, 0, 0), freed * (i as u64 + 1) / 3, None, Nanos(0));
-            }
-            let ts = Nanos::from_millis(30) + Nanos(after_us * 1_000);
-            let freed = send(&mut view, &Entry { ts, ..entry(30, 0, 0) }, 10_000, 1_000, true).1;
-            freed.map(|freed| freed.woken)
-        };
-        assert_eq!(woken(3_000, 100), Some(true), "a third is free");
-        assert_eq!(woken(3_000, 2_000), Some(false), "the program's own time");
-        assert_eq!(woken(600, 100), None, "hardly anything");
-        assert_eq!(woken(8_000, 100), None, "nearly all");
-    }
-
-    #[test]
-    fn among_dense_acknowledgements_a_writer_is_known_by_what_is_left() {
-        // Every 30 ms acknowledgements come 0.1 ms apart; the next write comes right after one of
-        // them, when so much of 90,000 bytes is still in flight.
-        let woken = |left: [u64; 4]| {
-            let mut view = SenderView::default();
-            let us = |us: i64| Entry { ts: Nanos(us * 1_000), ..entry(0, 0, 0) };
-            view.acknowledgement(&us(0), 0, None, Nanos(0));
-            let mut una = 0;
-            left.into_iter()
-                .zip(1..)
-                .map(move |(left, round)| {
-                    let at = us(round * 30_000);
-                    let woken = send(&mut view, &at, una + 90_000, 1_000, true).1.map(|f| f.woken);
-                    let freed = 90_000 - left;
-                    for i in 0..250 {
-                        let at = us(round * 30_000 + 4_950 + i * 100);
-                        view.acknowledgement(
-                            &at,
-                            una + freed * (i as u64 + 1) / 250,
-                            None,
-                            Nanos(0),
-                        );
-                    }
-                    una += freed;
-                    woken
-                })
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(woken([60_000, 60_400, 59_000, 60_000])[2..], [Some(true), Some(true)]);
-        assert_eq!(woken([60_000, 40_000, 70_000, 30_000])[2..], [Some(false), Some(false)]);
-    }
-
-    #[test]
-    fn the_right_edge_retreats_only_when_told_twice() {
-        let mut view = SenderView::default();
-        let edges: Vec<u64> = [(0, 9_000), (1_000, 7_000), (2_000, 6_000), (3_000, 9_000)]
-            .into_iter()
-            .enumerate()
-            .map(|(i, (una, rwnd))| {
-                view.acknowledgement(&entry(i as i64, 0, 0), una, Some(rwnd), Nanos(0));
-                view.at(&entry(i as i64, 0, 0), 0).known.unwrap().edge.unwrap()
-            })
-            .collect();
-        assert_eq!(edges, [9_000, 9_000, 8_000, 12_000]);
-    }
-}
+mod tests;

@@ -41,6 +41,38 @@ impl Writer {
         }
     }
 
+    /// [`Writer::hold`] of plain data by a sender that knew `una`; `is_idle` tells whether nothing
+    /// was in flight.
+    #[inline(always)]
+    pub fn hold_full(&mut self, is_idle: bool, una: u64) -> bool {
+        self.nagle.on_full(is_idle, una)
+    }
+
+    /// [`Writer::attribute`] where nothing was held back and nothing freed.
+    #[inline(always)]
+    pub fn note_not_held(&mut self) {
+        self.nagle.take_turn(false);
+    }
+
+    /// Whether the other side sent data since this one last paused, asked as a pause ends.
+    #[inline(always)]
+    pub fn takes_answer(&mut self) -> bool {
+        std::mem::take(&mut self.asked)
+    }
+
+    /// [`Writer::attribute`] of plain data.
+    #[inline(never)]
+    pub fn attribute_plain<'a>(
+        &mut self,
+        pieces: &'a mut [WaitSpan],
+        held: bool,
+        freed: Option<Freed>,
+        srtt: Option<Nanos>,
+    ) -> (&'a [WaitSpan], Wait) {
+        let wait = self.attribute(pieces, held.then_some(WaitReason::Dry), freed, srtt);
+        (pieces, wait)
+    }
+
     /// The other side sent data.
     #[inline(always)]
     pub fn note_data_of_peer(&mut self) {
@@ -74,7 +106,7 @@ impl Writer {
         let long = woken.zip(srtt).and_then(|(woken, srtt)| long_wait(pieces, woken, srtt));
         let ran_dry = freed.is_some_and(|freed| freed.ran_dry);
         let pause_ns: i64 = pieces.iter().map(WaitSpan::pause_ns).sum();
-        let answers = pause_ns > 0 && std::mem::take(&mut self.asked);
+        let answers = pause_ns > 0 && self.takes_answer();
         Wait {
             pause_ns,
             answers,

@@ -1,7 +1,7 @@
 //! The decoder: from the first byte of a frame to its TCP segment, header by header.
 
 use super::tunnel::{Tunnel, Tunnels};
-use super::walk::{Layer, Walk};
+use super::walk::{Layer, Walk, be16};
 use super::{FlowKey, Frame, Segment, ethernet, ip, linktype, peel, tcp};
 use crate::counter::Counter;
 
@@ -29,6 +29,7 @@ impl Decoder {
     pub fn decode_into(&mut self, frame: &Frame, out: &mut Segment) -> Result<(), Counter> {
         match plain(frame, out) {
             Some(()) => Ok(()),
+            None if is_plain_udp(frame) => Err(Counter::PacketsNotTcp),
             None => self.decode_any(frame, out),
         }
     }
@@ -91,8 +92,25 @@ fn plain(frame: &Frame, out: &mut Segment) -> Option<()> {
     let payload = facts.len - 20;
     let rest = rest.get(..payload as usize).unwrap_or(rest);
     let addr = |at: usize| [header[at], header[at + 1], header[at + 2], header[at + 3]];
-    let key = |src_port, dst_port| FlowKey::of_ipv4((addr(12), src_port), (addr(16), dst_port));
-    tcp::read(frame, rest, payload, &facts, key, out)
+    let (src_port, dst_port) = tcp::read(frame, rest, payload, &facts, out)?;
+    (out.key, out.forward) = FlowKey::of_ipv4((addr(12), src_port), (addr(16), dst_port));
+    Some(())
+}
+
+/// Whether a frame is a datagram that is no tunnel's: Ethernet, IPv4 without options or
+/// fragmentation, UDP.
+#[inline]
+fn is_plain_udp(frame: &Frame) -> bool {
+    let Some((head, rest)) = frame.bytes.split_first_chunk::<34>() else { return false };
+    let Some((link, header)) = head.split_last_chunk::<20>() else { return false };
+    let is_udp = link[12..14] == [0x08, 0x00] && header[0] == 0x45 && header[9] == ip::UDP;
+    if frame.linktype != linktype::ETHERNET || !is_udp {
+        return false;
+    }
+    // With its own header whole.
+    let whole = ip::plain_facts(header).is_some_and(|facts| facts.len >= 28);
+    let ports = rest.first_chunk::<8>().filter(|_| whole && frame.wire_len >= 42);
+    ports.is_some_and(|udp| !peel::is_tunnel(be16(&[udp[0], udp[1]]), be16(&[udp[2], udp[3]])))
 }
 
 #[cfg(test)]

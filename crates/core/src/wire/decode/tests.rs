@@ -243,4 +243,30 @@ proptest! {
             prop_assert_eq!(format!("{segment:?}"), format!("{walked:?}"));
         }
     }
+
+    /// What is passed over at once is no TCP for the walk either.
+    #[test]
+    fn datagrams_that_are_passed_over_carry_no_segment(
+        (src, dst) in (0..PORTS.len(), 0..PORTS.len()),
+        inner in prop::collection::vec(any::<u8>(), 0..60),
+        damage in prop::collection::vec((12usize..42, any::<u8>()), 0..3),
+        (kept, cut) in (0usize..110, any::<bool>()),
+    ) {
+        let [src, dst] = [src, dst].map(|at| PORTS[at].to_be_bytes());
+        let len = (inner.len() as u16 + 8).to_be_bytes();
+        let mut bytes = ethernet(0x0800, &ipv4(17, &join(&[&src, &dst, &len, &[0; 2], &inner])));
+        for (at, value) in damage {
+            bytes[at] = value;
+        }
+        let wire_len = if cut { bytes.len() } else { kept } as u32;
+        bytes.truncate(kept);
+        let frame = Frame { wire_len, ..frame(1, &bytes) };
+        if is_plain_udp(&frame) {
+            let walked = Decoder::new().decode_any(&frame, &mut Segment::default());
+            prop_assert_eq!(walked, Err(Counter::PacketsNotTcp));
+        }
+    }
 }
+
+/// Some of tunnels, and some that are not.
+const PORTS: [u16; 9] = [53, 443, 4789, 8472, 4790, 6081, 6635, 2152, 3544];

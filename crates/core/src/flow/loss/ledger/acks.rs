@@ -37,6 +37,16 @@ impl Ledger {
         acked
     }
 
+    /// The same for one that acknowledges some of what is in flight, and nothing else.
+    #[inline(always)]
+    pub fn next_ack(&mut self, entry: &Entry, tau: Option<Nanos>) -> Acked {
+        let mut acked = Acked::default();
+        let ack = self.una + u64::from(entry.ack.0.wrapping_sub(self.una as u32));
+        self.advance(ack, entry, tau, &mut acked);
+        self.last_ack_window = Some(entry.window_raw);
+        acked
+    }
+
     #[inline(always)]
     fn advance(&mut self, ack: u64, entry: &Entry, tau: Option<Nanos>, acked: &mut Acked) {
         if ack > self.next {

@@ -230,26 +230,61 @@ impl Ledger {
         self.again(start, end, frame, entry, path)
     }
 
+    /// Files the next data, up to `end`, into an open window; `flight` and `burst` are those of
+    /// [`Path`].
+    #[inline(always)]
+    pub fn append_next(&mut self, end: u64, entry: &Entry, flight: u16, burst: u8) {
+        self.append_sent(self.next, end, entry.frame_low, entry, flight, burst, MAX_RANGES);
+        self.last_sent = entry.ts;
+    }
+
     #[inline(always)]
     fn append(&mut self, start: u64, end: u64, frame: u64, entry: &Entry, path: &Path) {
+        let (flight, burst) = (path.relative_flight, path.bursts.before);
+        self.append_sent(start, end, frame as u32, entry, flight, burst, self.most_ranges());
+    }
+
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "fields of a range")]
+    fn append_sent(
+        &mut self,
+        start: u64,
+        end: u64,
+        frame_low: u32,
+        entry: &Entry,
+        flight: u16,
+        burst: u8,
+        most: usize,
+    ) {
         if self.sent.is_empty() {
             self.last_progress = entry.ts;
         }
         self.next = end;
-        self.push(Range {
-            start,
-            first: entry.ts,
-            last_us: 0,
-            frame_low: frame as u32,
-            len: (end - start) as u32,
-            tsval: entry.tsval,
-            ip_id: entry.ip_id,
-            flight: path.relative_flight,
-            burst: path.bursts.before,
-            sends: 1,
-            sacked: false,
-            hole: false,
-        });
+        self.push(
+            Range {
+                start,
+                first: entry.ts,
+                last_us: 0,
+                frame_low,
+                len: (end - start) as u32,
+                tsval: entry.tsval,
+                ip_id: entry.ip_id,
+                flight,
+                burst,
+                sends: 1,
+                sacked: false,
+                hole: false,
+            },
+            most,
+        );
+    }
+
+    /// How many ranges may be in flight. Without acknowledgements, as in a capture of one
+    /// direction, there is nothing to wait for. Those of a capture that begins amidst a transfer
+    /// first cover what came before it.
+    #[inline(always)]
+    fn most_ranges(&self) -> usize {
+        if self.answered { MAX_RANGES } else { MAX_UNANSWERED }
     }
 
     #[cold]
@@ -259,27 +294,27 @@ impl Ledger {
         if end - start > MAX_HOLE {
             start = end - MAX_HOLE;
         }
-        self.push(Range {
-            start,
-            first: entry.ts,
-            last_us: 0,
-            frame_low: frame as u32,
-            len: (end - start) as u32,
-            tsval: entry.tsval,
-            ip_id: entry.ip_id,
-            flight: path.relative_flight,
-            burst: path.bursts.behind,
-            sends: 0,
-            sacked: false,
-            hole: true,
-        });
+        self.push(
+            Range {
+                start,
+                first: entry.ts,
+                last_us: 0,
+                frame_low: frame as u32,
+                len: (end - start) as u32,
+                tsval: entry.tsval,
+                ip_id: entry.ip_id,
+                flight: path.relative_flight,
+                burst: path.bursts.behind,
+                sends: 0,
+                sacked: false,
+                hole: true,
+            },
+            self.most_ranges(),
+        );
     }
 
     #[inline(always)]
-    fn push(&mut self, sent: Range) {
-        // Without acknowledgements, as in a capture of one direction, there is nothing to wait for.
-        // Those of a capture that begins amidst a transfer first cover what came before it.
-        let most = if self.answered { MAX_RANGES } else { MAX_UNANSWERED };
+    fn push(&mut self, sent: Range, most: usize) {
         if self.sent.len() >= most {
             let cut = if self.answered { &mut self.overflow } else { &mut self.unanswered };
             *cut += 1;

@@ -76,6 +76,28 @@ impl Ledger {
         }
     }
 
+    /// Whether nothing is being repaired or proven, and both sides were seen.
+    #[inline(always)]
+    pub fn is_plain(&self) -> bool {
+        let next = Seq(self.next as u32);
+        let in_reach = self.numbers.as_ref().is_some_and(|numbers| numbers.peek(next) == self.next);
+        let begun = in_reach && self.answered;
+        begun && self.recovery.is_none() && self.unproven == 0 && self.next - self.una < FARTHEST
+    }
+
+    /// Takes note of how far plain data went.
+    pub fn end_plain_run(&mut self) {
+        let next = self.next;
+        self.numbers.iter_mut().for_each(|numbers| numbers.reach(next));
+    }
+
+    /// Whether `ack` acknowledges some of what is in flight, which is less than any window holds.
+    #[inline(always)]
+    pub fn is_next_ack(&self, ack: Seq) -> bool {
+        let more = ack.0.wrapping_sub(self.una as u32);
+        u64::from(more.wrapping_sub(1)) < self.next - self.una
+    }
+
     /// Whether a segment without payload lies one below the next byte, as a keep-alive does.
     #[inline(always)]
     pub fn is_below_next(&self, entry: &Entry) -> bool {

@@ -26,13 +26,17 @@ pub fn modes(rates: &[f64], width: f64) -> Vec<Mode> {
         histogram[((rate / width) as usize).min(bins - 1)] += 1;
     }
     let tallest = (0..bins).max_by_key(|&bin| histogram[bin]).unwrap_or(0);
-    let least = f64::from(histogram[tallest]) * MIN_HEIGHT;
+    let lowest = (f64::from(histogram[tallest]) * MIN_HEIGHT).ceil() as u32;
     let mut peaks: Vec<usize> = (0..bins)
         .filter(|&bin| {
             let height = histogram[bin];
+            // Most bins are empty.
+            if height < lowest {
+                return false;
+            }
             let left = bin.checked_sub(1).map_or(0, |left| histogram[left]);
             let right = histogram.get(bin + 1).copied().unwrap_or(0);
-            height > left && height >= right && f64::from(height) >= least
+            height > left && height >= right
         })
         .collect();
     join_shallow(&histogram, &mut peaks, tallest);

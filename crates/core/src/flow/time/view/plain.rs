@@ -1,0 +1,59 @@
+//! The view of a sender whose data is plain: nothing is being repaired, and windows are known.
+
+use super::{Freed, SenderView, Sent, UNKNOWN};
+use crate::flow::entry::Entry;
+use crate::flow::time::clock::{WaitReason, WaitSpan};
+use crate::units::Nanos;
+
+impl SenderView {
+    /// Whether an acknowledgement and its window reached the sender, and no loss is being repaired.
+    #[inline(always)]
+    pub fn is_plain(&self) -> bool {
+        self.una != UNKNOWN && self.edge != UNKNOWN && self.recovery_point.is_none()
+    }
+
+    /// [`SenderView::at`] of a view that is plain: what is acknowledged, and where the window ends.
+    #[inline(always)]
+    pub fn at_plain(&mut self, entry: &Entry, end: u64) -> (u64, u64) {
+        self.release_known(entry, end);
+        (self.una, self.edge)
+    }
+
+    /// Whether the time since the last send has one reason, and no several acknowledgements came.
+    #[inline(always)]
+    pub fn has_one_wait(&self) -> bool {
+        self.clock.is_empty() && self.released <= 1
+    }
+
+    /// [`SenderView::send_plain`] then: the reason of that wait, and its length in ns.
+    #[inline(always)]
+    pub fn send_after_one_wait(&mut self, ts: Nanos, next: u64, mss: u32) -> (WaitReason, i64) {
+        let reason = self.reason_outside_repair();
+        (self.next, self.mss, self.dry, self.released) = (next, mss, false, 0);
+        self.una_sent = self.una;
+        self.clock.sent_after(reason, ts)
+    }
+
+    /// [`SenderView::send`] of plain data up to `next`, which is never small and repairs nothing.
+    #[inline(always)]
+    pub fn send_plain(
+        &mut self,
+        ts: Nanos,
+        next: u64,
+        mss: u32,
+    ) -> (&mut [WaitSpan], Option<Freed>) {
+        self.clock.charge(self.reason_outside_repair(), ts);
+        if self.released > 1 {
+            return self
+                .send_after_several(ts, Sent { next, mss, dry: false, recovery_point: None });
+        }
+        (self.next, self.mss, self.dry, self.released) = (next, mss, false, 0);
+        self.una_sent = self.una;
+        (self.clock.sent(ts), None)
+    }
+
+    #[inline(never)]
+    fn send_after_several(&mut self, ts: Nanos, sent: Sent) -> (&mut [WaitSpan], Option<Freed>) {
+        self.send_charged(ts, sent)
+    }
+}

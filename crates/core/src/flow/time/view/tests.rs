@@ -1,0 +1,142 @@
+//! What the sender knew, and whose time it was.
+
+use super::*;
+use crate::wire::marks;
+
+fn entry(ts: i64, tsval: u32, tsecr: u32) -> Entry {
+    let ts = Nanos::from_millis(ts);
+    let marks = marks::TIMESTAMPS;
+    Entry { ts, tsval, tsecr, marks, window_raw: 1, ..Entry::default() }
+}
+
+/// Sends a segment up to `next`, outside of a repair.
+fn send<'a>(
+    view: &'a mut SenderView,
+    entry: &Entry,
+    next: u64,
+    mss: u32,
+    dry: bool,
+) -> (&'a mut [WaitSpan], Option<Freed>) {
+    let sending = view.at(entry, next);
+    view.send(sending, Sent { next, mss, dry, recovery_point: None })
+}
+
+#[test]
+fn acknowledgements_take_effect_after_the_way_to_the_sender_and_back() {
+    let mut view = SenderView::default();
+    let tau = Nanos::from_millis(10);
+    view.acknowledgement(&entry(0, 50, 0), 1_000, Some(5_000), tau);
+    view.acknowledgement(&entry(5, 55, 0), 2_000, Some(5_000), tau);
+    assert_eq!(view.at(&entry(9, 0, 49), 0).known, None);
+    assert_eq!(
+        view.at(&entry(10, 0, 50), 0).known,
+        Some(SenderState { una: 1_000, edge: Some(6_000) })
+    );
+    assert_eq!(view.at(&entry(11, 0, 55), 0).known.map(|known| known.una), Some(2_000), "echoed");
+}
+
+#[test]
+fn data_beyond_a_window_proves_that_a_newer_one_was_known() {
+    let mut view = SenderView::default();
+    let known = |view: &mut SenderView, ms, end| {
+        view.at(&entry(ms, 0, 0), end).known.map(|known| known.una)
+    };
+    view.acknowledgement(&entry(0, 0, 0), 0, Some(3_000), Nanos(0));
+    view.acknowledgement(&entry(1, 90, 0), 2_000, Some(3_000), Nanos::from_millis(900));
+    assert_eq!(known(&mut view, 2, 3_000), Some(0));
+    assert_eq!(known(&mut view, 3, 3_001), Some(0), "a probe");
+    assert_eq!(known(&mut view, 4, 4_000), Some(2_000), "it fits no older window");
+}
+
+#[test]
+fn time_counts_as_the_windows_while_no_full_segment_fits() {
+    let mut view = SenderView::default();
+    let tau = Nanos::from_millis(10);
+    view.acknowledgement(&entry(0, 0, 0), 0, Some(3_000), tau);
+    let times = |view: &mut SenderView, ms, next| {
+        let times = send(view, &entry(ms, 0, 0), next, 1_000, false).0.iter();
+        let times = times.map(|piece| (piece.reason, piece.end.since(piece.start).0 / 1_000_000));
+        times.collect::<Vec<_>>()
+    };
+    assert_eq!(times(&mut view, 20, 1_000), []);
+    assert_eq!(times(&mut view, 21, 2_500), [(WaitReason::Network, 1)]);
+    view.acknowledgement(&entry(40, 0, 0), 2_500, Some(3_000), tau);
+    assert_eq!(times(&mut view, 70, 3_500), [(WaitReason::Receiver, 29), (WaitReason::Idle, 20)]);
+}
+
+#[test]
+fn one_byte_fills_no_window_that_a_full_segment_would() {
+    // Loopback: the largest segment is as large as the window.
+    let reason = |next: u64| {
+        let mut view = SenderView::default();
+        view.acknowledgement(&entry(0, 0, 0), 0, Some(65_483), Nanos(0));
+        send(&mut view, &entry(1, 0, 0), next, 65_483, false);
+        let times = send(&mut view, &entry(9, 0, 0), next, 65_483, false).0.iter();
+        times.map(|piece| piece.reason).collect::<Vec<_>>()
+    };
+    assert_eq!(reason(1), [WaitReason::Network]);
+    assert_eq!(reason(65_000), [WaitReason::Receiver]);
+}
+
+#[test]
+fn a_writer_is_woken_by_the_last_of_several_acknowledgements() {
+    // Of 9,000 bytes in flight, three acknowledgements free some; the next segment leaves so
+    // many microseconds after the last of them, 30 ms after the one before it.
+    let woken = |freed: u64, after_us: i64| {
+        let mut view = SenderView::default();
+        view.acknowledgement(&entry(0, 0, 0), 0, None, Nanos(0));
+        send(&mut view, &entry(1, 0, 0), 9_000, 1_000, true);
+        for (i, ms) in [10, 20, 30].into_iter().enumerate() {
+            view.acknowledgement(&entry(ms, 0, 0), freed * (i as u64 + 1) / 3, None, Nanos(0));
+        }
+        let ts = Nanos::from_millis(30) + Nanos(after_us * 1_000);
+        let freed = send(&mut view, &Entry { ts, ..entry(30, 0, 0) }, 10_000, 1_000, true).1;
+        freed.map(|freed| freed.woken)
+    };
+    assert_eq!(woken(3_000, 100), Some(true), "a third is free");
+    assert_eq!(woken(3_000, 2_000), Some(false), "the program's own time");
+    assert_eq!(woken(600, 100), None, "hardly anything");
+    assert_eq!(woken(8_000, 100), None, "nearly all");
+}
+
+#[test]
+fn among_dense_acknowledgements_a_writer_is_known_by_what_is_left() {
+    // Every 30 ms acknowledgements come 0.1 ms apart; the next write comes right after one of
+    // them, when so much of 90,000 bytes is still in flight.
+    let woken = |left: [u64; 4]| {
+        let mut view = SenderView::default();
+        let us = |us: i64| Entry { ts: Nanos(us * 1_000), ..entry(0, 0, 0) };
+        view.acknowledgement(&us(0), 0, None, Nanos(0));
+        let mut una = 0;
+        left.into_iter()
+            .zip(1..)
+            .map(move |(left, round)| {
+                let at = us(round * 30_000);
+                let woken = send(&mut view, &at, una + 90_000, 1_000, true).1.map(|f| f.woken);
+                let freed = 90_000 - left;
+                for i in 0..250 {
+                    let at = us(round * 30_000 + 4_950 + i * 100);
+                    view.acknowledgement(&at, una + freed * (i as u64 + 1) / 250, None, Nanos(0));
+                }
+                una += freed;
+                woken
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(woken([60_000, 60_400, 59_000, 60_000])[2..], [Some(true), Some(true)]);
+    assert_eq!(woken([60_000, 40_000, 70_000, 30_000])[2..], [Some(false), Some(false)]);
+}
+
+#[test]
+fn the_right_edge_retreats_only_when_told_twice() {
+    let mut view = SenderView::default();
+    let edges: Vec<u64> = [(0, 9_000), (1_000, 7_000), (2_000, 6_000), (3_000, 9_000)]
+        .into_iter()
+        .enumerate()
+        .map(|(i, (una, rwnd))| {
+            view.acknowledgement(&entry(i as i64, 0, 0), una, Some(rwnd), Nanos(0));
+            view.at(&entry(i as i64, 0, 0), 0).known.unwrap().edge.unwrap()
+        })
+        .collect();
+    assert_eq!(edges, [9_000, 9_000, 8_000, 12_000]);
+}

@@ -71,7 +71,21 @@ impl Past {
 
     /// Adds a period of which the paper's tree says `answer`.
     pub fn add(&mut self, period: &Period, answer: Option<Limitation>) {
+        self.add_but_sums(period, answer);
         self.sums.merge(&period.sums);
+    }
+
+    /// The same of one that nobody needs any more: the statistics of the first are kept, not
+    /// copied.
+    fn take(&mut self, mut period: Period, answer: Option<Limitation>) {
+        self.add_but_sums(&period, answer);
+        if self.sums.stats.is_none() {
+            self.sums.stats = period.sums.stats.take();
+        }
+        self.sums.merge(&period.sums);
+    }
+
+    fn add_but_sums(&mut self, period: &Period, answer: Option<Limitation>) {
         if let Some(answer) = answer {
             self.time[answer as usize] += period.end.since(period.start).0;
         }
@@ -138,10 +152,18 @@ impl Judge<'_> {
     /// time, with the scores of all bulk transfer. Columns only if `rows` are wanted.
     pub fn whole(&mut self, rows: bool, period_rows: bool) -> Judged {
         let periods = self.half.segmenter_mut().map(|segmenter| segmenter.last_periods());
-        let periods = periods.unwrap_or_default();
-        let mut past = self.past.take().unwrap_or_default();
-        for period in &periods {
-            past.add(period, self.paper_answer(period));
+        let mut periods = periods.unwrap_or_default();
+        // Most have none that settled before: theirs needs no memory of its own.
+        let mut past = self.past.take().map_or_else(Past::default, |past| *past);
+        if period_rows {
+            for period in &periods {
+                past.add(period, self.paper_answer(period));
+            }
+        } else {
+            for period in periods.drain(..) {
+                let answer = self.paper_answer(&period);
+                past.take(period, answer);
+            }
         }
         let case = self.options.refined.then(|| self.case(&past.sums));
         let finding = case.as_ref().and_then(|case| self.longest(case));
@@ -157,10 +179,7 @@ impl Judge<'_> {
             }
             (scores, columns)
         });
-        let judged = match period_rows {
-            true => periods.into_iter().map(|period| self.period(period)).collect(),
-            false => Vec::new(),
-        };
+        let judged = periods.into_iter().map(|period| self.period(period)).collect();
         Judged { whole, periods: judged, finding }
     }
 

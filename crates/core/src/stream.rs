@@ -66,10 +66,34 @@ pub struct Streams {
 #[derive(Clone, Copy, Debug)]
 struct Connection {
     number: u32,
-    initial: [Option<Seq>; 2],
+    initial: [Seq; 2],
+    /// Which of the two are known.
+    known: [bool; 2],
 }
 
-type Known = HashMap<u64, Connection, BuildHasherDefault<AsItIs>>;
+/// Connections by their hash. Several maps, since each doubles when it is full, and only one of
+/// them at a time: there are millions of connections.
+#[derive(Debug, Default)]
+struct Known {
+    maps: [HashMap<u64, Connection, BuildHasherDefault<AsItIs>>; MAPS],
+    len: usize,
+}
+
+impl Known {
+    fn get(&self, ports: u64) -> Option<&Connection> {
+        self.maps[Known::map(ports)].get(&ports)
+    }
+
+    fn insert(&mut self, ports: u64, connection: Connection) {
+        let before = self.maps[Known::map(ports)].insert(ports, connection);
+        self.len += usize::from(before.is_none());
+    }
+
+    /// By bits in the middle, since a map looks at the lowest and the highest.
+    fn map(ports: u64) -> usize {
+        ((ports >> 24) as u32 as usize * MAPS) >> 32
+    }
+}
 
 impl Streams {
     /// Takes the openings of all frames up to `frame`, in any order.
@@ -90,13 +114,18 @@ impl Streams {
         self.first_frames.rank(first_frame).or_else(|| self.continued.get(&first_frame).copied())
     }
 
+    /// How many connections were seen.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
     /// Connections that are not remembered: what continues one of them counts as another.
     pub fn forgotten(&self) -> u64 {
         self.forgotten
     }
 
     fn number(&mut self, opening: &Opening) {
-        let known = self.recent.get(&opening.ports).or_else(|| self.older.get(&opening.ports));
+        let known = self.recent.get(opening.ports).or_else(|| self.older.get(opening.ports));
         let [own, other] = opening.initial;
         if let Some(known) = known
             && !(opening.is_syn && opening.is_other_than(known))
@@ -107,21 +136,23 @@ impl Streams {
             return;
         }
         let initial = if opening.side == 0 { [own, other] } else { [other, own] };
-        self.recent.insert(opening.ports, Connection { number: self.count, initial });
+        let known = initial.map(|initial| initial.is_some());
+        let initial = initial.map(Option::unwrap_or_default);
+        self.recent.insert(opening.ports, Connection { number: self.count, initial, known });
         self.first_frames.push(opening.frame);
         self.count += 1;
-        if self.recent.len() >= REMEMBERED {
+        if self.recent.len >= REMEMBERED {
             let older = std::mem::replace(&mut self.older, std::mem::take(&mut self.recent));
-            self.forgotten += older.len() as u64;
+            self.forgotten += older.len as u64;
         }
     }
 }
 
 impl Opening {
     fn is_other_than(&self, known: &Connection) -> bool {
-        match known.initial[self.side] {
-            Some(initial) => self.initial[0] != Some(initial),
-            None => self.used,
+        match known.known[self.side] {
+            true => self.initial[0] != Some(known.initial[self.side]),
+            false => self.used,
         }
     }
 }
@@ -138,7 +169,8 @@ struct Frames {
 #[derive(Debug)]
 enum Members {
     Few(Vec<u16>),
-    Many(Box<[u64; CHUNK / 64]>),
+    /// A bit for each frame, and for every few words how many there are.
+    Many(Box<([u64; CHUNK / 64], [u16; CHUNK / 64 / STRIDE])>),
 }
 
 impl Frames {
@@ -171,21 +203,27 @@ impl Members {
             if few.len() < FEW {
                 return few.push(at);
             }
-            let mut bits = Box::new([0; CHUNK / 64]);
-            few.iter().for_each(|&at| bits[usize::from(at) / 64] |= 1 << (at % 64));
-            *self = Members::Many(bits);
+            let few = std::mem::take(few);
+            *self = Members::Many(Box::new(([0; CHUNK / 64], [0; CHUNK / 64 / STRIDE])));
+            few.into_iter().for_each(|at| self.push(at));
         }
-        if let Members::Many(bits) = self {
-            bits[usize::from(at) / 64] |= 1 << (at % 64);
+        if let Members::Many(many) = self {
+            let (bits, counts) = &mut **many;
+            let word = usize::from(at) / 64;
+            bits[word] |= 1 << (at % 64);
+            counts[word / STRIDE] += 1;
         }
     }
 
     fn rank(&self, at: u16) -> Option<u32> {
         match self {
             Members::Few(few) => few.binary_search(&at).ok().map(|rank| rank as u32),
-            Members::Many(bits) => {
+            Members::Many(many) => {
+                let (bits, counts) = &**many;
                 let (word, bit) = (usize::from(at) / 64, 1 << (at % 64));
-                let below = bits[..word].iter().map(|word| word.count_ones()).sum::<u32>();
+                let far = counts[..word / STRIDE].iter().map(|&count| u32::from(count));
+                let near = bits[word / STRIDE * STRIDE..word].iter().map(|word| word.count_ones());
+                let below = far.sum::<u32>() + near.sum::<u32>();
                 let is_there = bits[word] & bit != 0;
                 is_there.then(|| below + (bits[word] & (bit - 1)).count_ones())
             }
@@ -213,8 +251,12 @@ impl Hasher for AsItIs {
 
 /// Connections that are remembered at least: some 100 MB, twice as much at the most.
 const REMEMBERED: usize = 1 << 21;
+/// Maps of connections: no power of two, so that they are not all nearly empty at once.
+const MAPS: usize = 24;
 /// Frames of a chunk.
 const CHUNK: usize = 1 << 16;
+/// Words of a chunk that are counted together.
+const STRIDE: usize = 16;
 /// Members of a chunk up to which a list is smaller than a bit for each frame.
 const FEW: usize = CHUNK / 16;
 

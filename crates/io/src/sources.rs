@@ -1,5 +1,6 @@
 //! Which input showed which frame.
 
+use arrow_array::StringArray;
 use std::sync::{Mutex, PoisonError};
 
 /// The inputs of a run, and where in the stream of frames one follows another.
@@ -42,7 +43,7 @@ impl Sources {
     }
 
     /// The inputs that showed these frames.
-    pub fn of(&self, frames: &[u64]) -> Vec<Option<String>> {
+    pub fn of(&self, frames: &[u64]) -> StringArray {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let of_frame = |&frame: &u64| {
             if state.unknown_from.is_some_and(|unknown| frame >= unknown) {
@@ -50,7 +51,7 @@ impl Sources {
             }
             let after = state.changes.partition_point(|&(first, _)| first <= frame);
             let (_, index) = state.changes.get(after.checked_sub(1)?)?;
-            state.names.get(*index).cloned()
+            state.names.get(*index).map(String::as_str)
         };
         frames.iter().map(of_frame).collect()
     }
@@ -62,6 +63,7 @@ const MOST_CHANGES: usize = 1 << 16;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow_array::Array;
 
     #[test]
     fn a_frame_is_of_the_input_that_was_read_then() {
@@ -69,9 +71,8 @@ mod tests {
         sources.change(10, "b");
         sources.change(12, "a");
         let names = sources.of(&[1, 9, 10, 11, 12, 99]);
-        let names: Vec<_> = names.iter().map(|name| name.as_deref().unwrap_or("?")).collect();
-        assert_eq!(names, ["a", "a", "b", "b", "a", "a"]);
-        assert_eq!(Sources::default().of(&[1]), [None]);
+        assert_eq!(names, StringArray::from(vec!["a", "a", "b", "b", "a", "a"]));
+        assert!(Sources::default().of(&[1]).is_null(0));
     }
 
     #[test]
@@ -79,6 +80,6 @@ mod tests {
         let sources = Sources::default();
         (0..MOST_CHANGES as u64 + 2).for_each(|at| sources.change(at, ["a", "b"][at as usize % 2]));
         let last = MOST_CHANGES as u64;
-        assert_eq!(sources.of(&[last - 1, last]), [Some("b".to_owned()), None]);
+        assert_eq!(sources.of(&[last - 1, last]), StringArray::from(vec![Some("b"), None]));
     }
 }

@@ -1,7 +1,6 @@
 //! The analysis of captures as a stream of record batches.
 
 mod inline;
-mod interleave;
 mod live;
 mod ordered;
 mod paced;
@@ -110,8 +109,9 @@ pub fn analyze(source: Source, options: Options) -> Result<Stream, Error> {
     let sources = inputs.sources.clone();
     let live = source.pace.is_some();
     let numbers = (!live && source.part.is_none()).then(Numbers::default);
+    let all_give_rows = options.flow.is_none() && options.tables.contains(&Table::Flows);
     let ordered = match ends {
-        true => ordered::Ordered::holding(sources, numbers.clone()),
+        true => ordered::Ordered::holding(sources, numbers.clone(), all_give_rows),
         false => ordered::Ordered::passing(sources, numbers.clone()),
     };
     let filter = source.filter.map(|expression| Filter::new(expression, inputs.linktypes()));

@@ -1,6 +1,6 @@
 //! The numbers that decided, as a sentence.
 
-use super::words::{count, counted, grouped, percent, rate, time};
+use super::words::{count, counted, decimal, grouped, percent, rate, time};
 use super::{Case, Cause, Finding};
 use crate::record::Text;
 
@@ -15,9 +15,9 @@ pub fn sentence(case: &Case, finding: &Finding) -> Text {
             _ => "everything was sent at once, without a wait",
         });
     }
-    let parts = finding.cause.limitation().evidence(case, finding);
-    let parts = parts.into_iter().filter(|part| !part.is_empty());
-    parts.collect::<Vec<_>>().join("; ").into()
+    let mut parts = finding.cause.limitation().evidence(case, finding);
+    parts.retain(|part| !part.is_empty());
+    parts.join("; ").into()
 }
 
 /// That the losses lie before the interval, where they do.
@@ -81,12 +81,12 @@ pub fn full_link(case: &Case) -> Vec<String> {
         },
         _ => String::new(),
     };
-    vec![queue(case), share, marks, losses(case)]
+    vec![queue(case), share, marks, losses(case).into_owned()]
 }
 
 /// What speaks against the network where something else is to blame.
 pub fn quiet(case: &Case) -> String {
-    format!("{}, {}", inflation(case), losses(case))
+    [&*inflation(case), ", ", &*losses(case)].concat()
 }
 
 fn queue(case: &Case) -> String {
@@ -102,22 +102,28 @@ fn queue(case: &Case) -> String {
     }
 }
 
-pub fn inflation(case: &Case) -> String {
+pub fn inflation(case: &Case) -> Text {
     match inflated(case) {
-        Some(inflation) if inflation < 1.15 => format!("RTT at its minimum{}", least_rtt(case)),
-        Some(inflation) => format!("RTT {inflation:.1} times its minimum{}", least_rtt(case)),
+        Some(inflation) if inflation < 1.15 => {
+            ["RTT at its minimum", &*least_rtt(case)].concat().into()
+        }
+        Some(inflation) => {
+            let times = decimal(inflation, 1);
+            ["RTT ", &*times, " times its minimum", &*least_rtt(case)].concat().into()
+        }
         None => match case.context.rtt_least {
-            Some(least) => format!("minimum RTT {}", time(least)),
-            None if case.context.rtt_unresolved => {
-                "RTT below a tick of the capture's clock".to_owned()
-            }
-            None => "RTT unknown".to_owned(),
+            Some(least) => ["minimum RTT ", &*time(least)].concat().into(),
+            None if case.context.rtt_unresolved => "RTT below a tick of the capture's clock".into(),
+            None => "RTT unknown".into(),
         },
     }
 }
 
-fn least_rtt(case: &Case) -> String {
-    case.context.rtt_least.map_or(String::new(), |least| format!(" of {}", time(least)))
+fn least_rtt(case: &Case) -> Text {
+    match case.context.rtt_least {
+        Some(least) => [" of ", &*time(least)].concat().into(),
+        None => "".into(),
+    }
 }
 
 /// Mean over least round-trip time, the handshake's included.
@@ -128,13 +134,16 @@ fn inflated(case: &Case) -> Option<f64> {
     Some(case.facts.inflation? * times)
 }
 
-pub fn losses(case: &Case) -> String {
+pub fn losses(case: &Case) -> Text {
     let facts = &case.facts;
     if facts.losses == 0 {
         return match facts.loss_ratio > 0.0 {
             // An episode that began before goes on.
-            true => format!("no new loss, {} of the bytes sent again", percent(facts.loss_ratio)),
-            false => "no loss".to_owned(),
+            true => {
+                let share = percent(facts.loss_ratio);
+                ["no new loss, ", &*share, " of the bytes sent again"].concat().into()
+            }
+            false => "no loss".into(),
         };
     }
     let timeouts = match facts.timeouts {
@@ -146,7 +155,7 @@ pub fn losses(case: &Case) -> String {
         false => "nothing lost: every retransmission was spurious".to_owned(),
     };
     let episodes = count(facts.losses, "loss episode");
-    format!("{episodes} in {} segments{timeouts}, {what}", grouped(facts.packets))
+    format!("{episodes} in {} segments{timeouts}, {what}", grouped(facts.packets)).into()
 }
 
 pub fn times(number: u32) -> String {

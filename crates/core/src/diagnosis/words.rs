@@ -45,16 +45,16 @@ pub fn percent(share: f64) -> Decimal {
 pub fn count(number: u64, noun: &str) -> String {
     match number {
         0 | 1 => counted(number, noun, ""),
-        _ => counted(number, "", &format!("{noun}s")),
+        _ => [&*grouped(number), " ", noun, "s"].concat(),
     }
 }
 
 /// A number of things whose plural is irregular: `2 losses`.
 pub fn counted(number: u64, one: &str, many: &str) -> String {
     match number {
-        0 => format!("no {one}"),
-        1 => format!("1 {one}"),
-        _ => format!("{} {many}", grouped(number)),
+        0 => ["no ", one].concat(),
+        1 => ["1 ", one].concat(),
+        _ => [&*grouped(number), " ", many].concat(),
     }
 }
 

@@ -11,20 +11,33 @@ use std::net::IpAddr;
 pub(crate) fn community_id(key: &FlowKey) -> String {
     const SEED: [u8; 2] = [0, 0];
     const PADDING: u8 = 0;
-    let mut hash = Sha1::new();
-    hash.update(SEED);
+    // All at once: a hash that is fed in pieces takes a third longer.
+    let mut bytes = [0; MOST_BYTES];
+    let mut len = 0;
+    let mut put = |part: &[u8]| {
+        bytes[len..len + part.len()].copy_from_slice(part);
+        len += part.len();
+    };
+    put(&SEED);
     // The specification puts the smaller endpoint first, as the key does.
     for endpoint in [&key.low, &key.high] {
         match endpoint.ip() {
-            IpAddr::V4(addr) => hash.update(addr.octets()),
-            IpAddr::V6(addr) => hash.update(addr.octets()),
+            IpAddr::V4(addr) => put(&addr.octets()),
+            IpAddr::V6(addr) => put(&addr.octets()),
         }
     }
-    hash.update([ip::TCP, PADDING]);
-    hash.update(key.low.port.to_be_bytes());
-    hash.update(key.high.port.to_be_bytes());
-    format!("1:{}", STANDARD.encode(hash.finalize()))
+    put(&[ip::TCP, PADDING]);
+    put(&key.low.port.to_be_bytes());
+    put(&key.high.port.to_be_bytes());
+    let mut id = String::with_capacity(ID_BYTES);
+    id.push_str("1:");
+    STANDARD.encode_string(Sha1::digest(&bytes[..len]), &mut id);
+    id
 }
+
+/// Bytes that are hashed of IPv6 addresses, and of the name.
+const MOST_BYTES: usize = 2 + 2 * 16 + 2 + 2 * 2;
+const ID_BYTES: usize = 30;
 
 #[cfg(test)]
 mod tests {

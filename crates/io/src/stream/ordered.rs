@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
-use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt32Array};
+use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
+use arrow_select::interleave::interleave_record_batch;
 use tcpwhy_core::counter::{Counter, Counters};
 use tcpwhy_core::pipeline::Table;
 
-use super::interleave::interleave;
 use super::{Item, Numbers, counter_batch, lock};
 use crate::sources::Sources;
 
@@ -27,16 +27,24 @@ pub(super) struct Ordered {
     ready: VecDeque<Item>,
     /// Whether rows are held.
     holds: bool,
+    /// Whether every connection gives a row.
+    all_give_rows: bool,
     numbers: Option<Numbers>,
     /// Rows of flows whose numbers are not known yet: another worker has connections before them.
     unnumbered: VecDeque<RecordBatch>,
-    unordered: u64,
+    /// Rows that came as they were, since they are too many to be held.
+    unordered: Option<u64>,
 }
 
 impl Ordered {
-    /// Holds the rows of a run that ends by itself, until they are too many.
-    pub fn holding(sources: Arc<Sources>, numbers: Option<Numbers>) -> Ordered {
-        Ordered { holds: true, ..Ordered::passing(sources, numbers) }
+    /// Holds the rows of a run that ends by itself, until they are too many; if all connections
+    /// give rows, until they will be.
+    pub fn holding(
+        sources: Arc<Sources>,
+        numbers: Option<Numbers>,
+        all_give_rows: bool,
+    ) -> Ordered {
+        Ordered { holds: true, all_give_rows, ..Ordered::passing(sources, numbers) }
     }
 
     /// Gives rows as they come.
@@ -48,9 +56,10 @@ impl Ordered {
             errors: Vec::new(),
             ready: VecDeque::new(),
             holds: false,
+            all_give_rows: false,
             numbers,
             unnumbered: VecDeque::new(),
-            unordered: 0,
+            unordered: None,
         }
     }
 
@@ -68,7 +77,7 @@ impl Ordered {
                     let forgotten = self.numbers.as_ref().map_or(0, |n| lock(n).forgotten());
                     counters.add(Counter::StreamsForgotten, forgotten);
                     self.release();
-                    counters.add(Counter::RowsUnordered, self.unordered);
+                    counters.add(Counter::RowsUnordered, self.unordered.unwrap_or(0));
                     let batch = counter_batch(&counters).unwrap_or(batch);
                     self.ready.push_back(Ok((Table::Counters, batch)));
                 }
@@ -83,7 +92,7 @@ impl Ordered {
 
     fn take(&mut self, table: Table, batch: RecordBatch) {
         self.rows += batch.num_rows();
-        if self.holds && self.rows <= MOST_ROWS {
+        if self.holds && self.rows.max(self.rows_to_come()) <= MOST_ROWS {
             self.held.push((table, batch));
             return;
         }
@@ -93,10 +102,18 @@ impl Ordered {
                 self.pass(table, batch);
             }
             self.ready.extend(self.errors.drain(..));
-            self.unordered = (self.rows - batch.num_rows()) as u64;
+            self.unordered = Some((self.rows - batch.num_rows()) as u64);
         }
-        self.unordered += if self.unordered > 0 { batch.num_rows() as u64 } else { 0 };
+        if let Some(unordered) = &mut self.unordered {
+            *unordered += batch.num_rows() as u64;
+        }
         self.pass(table, batch);
+    }
+
+    /// Rows that there will be at least.
+    fn rows_to_come(&self) -> usize {
+        let numbers = self.numbers.as_ref().filter(|_| self.all_give_rows);
+        numbers.map_or(0, |numbers| lock(numbers).count() as usize)
     }
 
     fn is_empty(&self) -> bool {
@@ -138,7 +155,9 @@ impl Ordered {
             }
             let order = order(table, &batches);
             for rows in order.chunks(BATCH_ROWS) {
-                let batch = self.completed(table, interleave(&batches, rows));
+                let batch = interleave_record_batch(&batches, rows)
+                    .expect("the batches of a table have one schema");
+                let batch = self.completed(table, batch);
                 self.ready.push_back(Ok((table, batch)));
             }
         }
@@ -151,7 +170,7 @@ impl Ordered {
             return batch;
         }
         let frames = batch["first_frame"].as_primitive::<UInt64Type>();
-        let sources = StringArray::from(self.sources.of(frames.values()));
+        let sources = self.sources.of(frames.values());
         let numbers = self.numbers.as_ref().map(|numbers| lock(numbers));
         let of_frame = |&frame: &u64| numbers.as_ref().and_then(|numbers| numbers.of(frame));
         let of_flows: UInt32Array = frames.values().iter().map(of_frame).collect();
@@ -208,7 +227,7 @@ const BATCH_ROWS: usize = 8192;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow_array::{Int64Array, UInt64Array};
+    use arrow_array::{Int64Array, StringArray, UInt64Array};
 
     /// Rows that come last first, with the columns that order them.
     fn backwards(rows: i64) -> RecordBatch {
@@ -229,7 +248,7 @@ mod tests {
         let end = counter_batch(&counters).expect("some counters");
         for (batches, unordered) in [(2, 0), (5, 100_000)] {
             let sources = Arc::new(Sources::only("a"));
-            let mut ordered = Ordered::holding(sources, None);
+            let mut ordered = Ordered::holding(sources, None, false);
             let mut items: VecDeque<Item> =
                 (0..batches).map(|_| Ok((Table::Intervals, batch.clone()))).collect();
             items.push_back(Ok((Table::Counters, end.clone())));

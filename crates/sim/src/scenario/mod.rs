@@ -5,7 +5,6 @@ mod build;
 mod check;
 mod error;
 mod expect;
-mod place;
 mod tcp;
 
 pub use build::Built;
@@ -204,11 +203,13 @@ pub enum Direction {
 impl Scenario {
     /// Reads a scenario. `file` is its name for errors.
     pub fn parse(file: &str, text: &str) -> Result<Scenario, ScenarioError> {
-        let scenario: Scenario = toml::from_str(text).map_err(|error| {
+        let fail = |error: toml::de::Error, key: &str| {
             let span = error.span().unwrap_or(0..0);
-            let key = place::key_at(text, &span, error.message());
-            ScenarioError::at(file, text, span, &key, error.message().to_owned())
-        })?;
+            ScenarioError::at(file, text, span, key, error.message().to_owned())
+        };
+        let deserializer = toml::Deserializer::parse(text).map_err(|error| fail(error, ""))?;
+        let scenario: Scenario = serde_path_to_error::deserialize(deserializer)
+            .map_err(|error| fail(error.inner().clone(), &key_of(error.path())))?;
         scenario
             .check()
             .map_err(|(span, key, message)| ScenarioError::at(file, text, span, &key, message))?;
@@ -222,6 +223,11 @@ impl Scenario {
         };
         self.flows.iter().flat_map(each).collect()
     }
+}
+
+/// The key as the file has it, without what [`Spanned`] puts in between.
+fn key_of(path: &serde_path_to_error::Path) -> String {
+    path.to_string().replace(".$__serde_spanned_private_value", "")
 }
 
 fn start_of(flow: &FlowSettings, i: u64) -> Seconds {

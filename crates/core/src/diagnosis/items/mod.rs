@@ -23,8 +23,6 @@ pub struct Item {
     pub plain: &'static str,
     /// How its value is written.
     pub unit: Unit,
-    /// Its value; `None` says neither yes nor no.
-    pub value: fn(&Case) -> Option<f64>,
 }
 
 /// How a value is written.
@@ -46,18 +44,22 @@ pub enum Unit {
     Flag,
 }
 
-/// All of them, by theme. The order is that of the columns of the table of observations.
-pub const THEMES: [&[Item]; 9] = [
-    time::ITEMS,
-    rate::ITEMS,
-    delay::ITEMS,
-    loss::ITEMS,
-    flight::ITEMS,
-    window::ITEMS,
-    writes::ITEMS,
-    path::ITEMS,
-    service::ITEMS,
-];
+/// Declares the themes in the order of the columns of the table of observations.
+macro_rules! themes {
+    ($($theme:ident),+) => {
+        /// All of them, by theme. The order is that of the columns of the table of observations.
+        pub const THEMES: [&[Item]; [$(stringify!($theme)),+].len()] = [$($theme::ITEMS),+];
+
+        /// What the items say of an interval.
+        pub fn values(case: &Case) -> Values {
+            let mut values = [f32::NAN; COUNT];
+            let mut left = values.iter_mut();
+            $($theme::fill(case, &mut left);)+
+            values
+        }
+    };
+}
+themes!(time, rate, delay, loss, flight, window, writes, path, service);
 
 /// How many there are.
 pub const COUNT: usize = {
@@ -88,20 +90,6 @@ pub fn at(mut number: usize) -> &'static Item {
     unreachable!("there are {COUNT} items")
 }
 
-/// What the items say of an interval.
-pub fn values(case: &Case) -> Values {
-    let mut values = [f32::NAN; COUNT];
-    let mut left = values.iter_mut();
-    for theme in THEMES {
-        for (item, value) in theme.iter().zip(left.by_ref()) {
-            if let Some(found) = (item.value)(case).filter(|found| found.is_finite()) {
-                *value = found as f32;
-            }
-        }
-    }
-    values
-}
-
 /// Declares the items of a theme: name, unit, words, and the value of a case.
 macro_rules! items {
     ($($word:literal $unit:ident $plain:literal |$case:pat_param| $value:expr;)+) => {
@@ -110,8 +98,18 @@ macro_rules! items {
             word: $word,
             plain: $plain,
             unit: super::Unit::$unit,
-            value: |$case: &super::Case| -> Option<f64> { $value },
         },)+];
+
+        /// Their values, one after the other; where there is none, it says neither yes nor no.
+        pub fn fill(case: &super::Case, values: &mut std::slice::IterMut<f32>) {
+            $(
+                let value = |$case: &super::Case| -> Option<f64> { $value };
+                let found = value(case).filter(|found| found.is_finite());
+                if let (Some(place), Some(found)) = (values.next(), found) {
+                    *place = found as f32;
+                }
+            )+
+        }
     };
 }
 use items;

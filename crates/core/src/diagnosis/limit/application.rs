@@ -97,12 +97,12 @@ pub fn evidence(case: &Case, finding: &Finding) -> Vec<String> {
             "segments leave evenly, independent of acknowledgements and of free window".to_owned()
         }
         Cause::ApplicationPaced => {
-            format!("for {share} of the time it could have sent more and did not")
+            ["for ", &*share, " of the time it could have sent more and did not"].concat()
         }
-        _ => format!("nothing to send for {share} of {}", seconds(facts.span_s)),
+        _ => ["nothing to send for ", &*share, " of ", &*seconds(facts.span_s)].concat(),
     };
     let pauses = match facts.pause_s {
-        Some(pause) => format!("typical pause {}", seconds(pause)),
+        Some(pause) => ["typical pause ", &*seconds(pause)].concat(),
         None => String::new(),
     };
     let small = match finding.cause {

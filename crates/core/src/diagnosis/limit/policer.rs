@@ -34,7 +34,7 @@ pub fn evidence(case: &Case, _: &Finding) -> Vec<String> {
         Some(inflated) if inflated < threshold::INFLATED => {
             format!("{}: drops without a queue", inflation(case))
         }
-        _ => inflation(case),
+        _ => inflation(case).into_owned(),
     };
     vec![fit, earlier(case), rhythm(case), density(case), queue]
 }

@@ -22,9 +22,9 @@ pub fn evidence(case: &Case, _: &Finding) -> Vec<String> {
             shape.variation
         ),
         None if case.facts.losses == 0 => NONE_NOW.to_owned(),
-        None => losses(case),
+        None => losses(case).into_owned(),
     };
-    vec![pattern, earlier(case), rhythm(case), density(case), inflation(case)]
+    vec![pattern, earlier(case), rhythm(case), density(case), inflation(case).into_owned()]
 }
 
 /// What to change.

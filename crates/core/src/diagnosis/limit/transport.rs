@@ -33,9 +33,10 @@ fn growth(case: &Case, cause: Cause) -> Vec<String> {
     let grew = match cause {
         _ if facts.rounds == 0 => "over before a round trip could be seen".to_owned(),
         Cause::SlowStart => {
-            format!("flight grew by a quarter or more in {} of {rounds}", percent(facts.leaping))
+            let share = percent(facts.leaping);
+            ["flight grew by a quarter or more in ", &*share, " of ", &*rounds].concat()
         }
-        _ => format!("flight grew in {} of {rounds}", percent(facts.growing)),
+        _ => ["flight grew in ", &*percent(facts.growing), " of ", &*rounds].concat(),
     };
     vec![grew, quiet(case)]
 }
@@ -48,7 +49,7 @@ fn recovery(case: &Case) -> Vec<String> {
         true => {
             format!("{} of the retransmitted bytes had not been lost", percent(1.0 - facts.genuine))
         }
-        false => losses(case),
+        false => losses(case).into_owned(),
     };
     vec![first, needless]
 }

@@ -1,8 +1,8 @@
 //! Trees whose nodes ask for one column each, and whose leaves hold log-odds of all answers.
 //!
 //! A walk takes the same number of steps in every tree: nothing is left to be predicted, and
-//! processors walk several trees at once. A step is six instructions. Numbers of nodes have two
-//! bytes, and there is room for one more than any of them, so that none needs a check.
+//! processors walk several trees at once. A step is seven instructions. Numbers of nodes have two
+//! bytes, and there is room for all of them, so that none needs a check.
 
 use super::table::Table;
 use super::{ANSWERS, ByAnswer};
@@ -37,9 +37,7 @@ const LEAVES: usize = 1 << DEPTH;
 /// Nodes of a tree, with the leaves.
 const NODES: usize = 2 * LEAVES;
 /// Numbers of nodes.
-const NUMBERS: usize = 1 << 16;
-/// A power of two above all of them.
-const ROOM: usize = 2 * NUMBERS;
+const ROOM: usize = 1 << 16;
 /// Columns: the items, and what they said before.
 const COLUMNS: usize = 2 * COUNT;
 /// The column of a node that asks nothing.
@@ -57,8 +55,8 @@ impl Forest {
         let keys = keys(observed);
         let mut sums = [0i32; ANSWERS];
         for (tree, leaves) in self.leaves.iter().enumerate() {
-            let at = (0..DEPTH).fold(root(tree), |at, _| self.nodes[at].next(&keys));
-            for (sum, &worth) in sums.iter_mut().zip(&leaves[at % LEAVES]) {
+            let at = (0..DEPTH).fold(root(tree), |at, _| self.node(at).next(&keys));
+            for (sum, &worth) in sums.iter_mut().zip(&leaves[usize::from(at) % LEAVES]) {
                 *sum += worth;
             }
         }
@@ -75,12 +73,17 @@ impl Forest {
         for tree in 0..self.leaves.len() {
             let mut at = root(tree);
             for _ in 0..DEPTH {
-                let node = &self.nodes[at];
+                let node = self.node(at);
                 at = node.next(&keys);
-                moves[node.column()] += mine[at] - other[at];
+                moves[node.column()] += mine[usize::from(at)] - other[usize::from(at)];
             }
         }
         std::array::from_fn(|column| moves[column] + moves[COLUMNS + column])
+    }
+
+    #[inline(always)]
+    fn node(&self, at: u16) -> &Node {
+        &self.nodes[usize::from(at)]
     }
 
     /// Reads trees: nodes from the root on, left before right.
@@ -94,8 +97,8 @@ impl Forest {
         };
         table.many(|table| {
             let tree = forest.leaves.len();
-            assert!(tree < NUMBERS / NODES, "too many trees: see ROUNDS of tools/fit");
-            let first = root(tree) - 1;
+            assert!(tree < ROOM / NODES, "too many trees: see ROUNDS of tools/fit");
+            let first = tree * NODES;
             forest.leaves.push([[0; ANSWERS]; LEAVES]);
             // Where nothing is asked, both ways lead to the same leaf.
             for node in 1..LEAVES {
@@ -139,8 +142,9 @@ impl Forest {
 impl Node {
     /// Where it leads to.
     #[inline(always)]
-    fn next(&self, keys: &Keys) -> usize {
-        usize::from(self.above) + usize::from(keys[self.column()] < self.threshold)
+    fn next(&self, keys: &Keys) -> u16 {
+        // In two bytes: an addition with carry, where a wider sum would become part of an address.
+        self.above.wrapping_add(u16::from(keys[self.column()] < self.threshold))
     }
 
     #[inline(always)]
@@ -156,8 +160,8 @@ fn room<T: Clone + Default>() -> Box<[T; ROOM]> {
 }
 
 /// The number of the first node of a tree.
-fn root(tree: usize) -> usize {
-    (tree * NODES + 1) % NUMBERS
+fn root(tree: usize) -> u16 {
+    (tree * NODES + 1) as u16
 }
 
 fn keys(observed: &Observed) -> Keys {

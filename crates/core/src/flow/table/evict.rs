@@ -49,12 +49,12 @@ impl<F> Table<F> {
         now: Nanos,
         analyse: &mut impl Analyse<Flow = F>,
     ) {
-        let Table { slots, pool, .. } = self;
+        let Table { slots, pools, .. } = self;
         if !analyse.evicted(class, now) && slots[id].flow.is_none() {
-            let entries = pool.entries(&slots[id].log);
-            let payload = entries.iter().map(|entry| u64::from(entry.payload_len)).sum();
-            analyse.forgotten(entries.len() as u64, payload);
-            pool.clear(&mut slots[id].log);
+            let entries = pools.short.entries(&slots[id].log);
+            let payload = entries.map(|entry| u64::from(entry.payload_len)).sum();
+            analyse.forgotten(slots[id].log.len() as u64, payload);
+            pools.short.free(&mut slots[id].log);
         }
         self.end(id, analyse);
     }

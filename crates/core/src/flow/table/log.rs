@@ -1,26 +1,28 @@
-//! The segments of a flow that wait to be analysed, in blocks from one pool.
+//! The segments of a flow that wait to be analysed.
 //!
 //! A flow is analysed in bursts: its segments are filed here and handed on together. So its state
-//! is fetched once for many segments, and a flow that stays short never needs it. A block is
-//! contiguous, since a chain of small ones would cost a cache miss each; it starts with room for
-//! one segment and grows by half or more.
+//! is fetched once for many segments, and a flow that stays short never needs it. Flows with state
+//! have their logs as they will be analysed ([`bursts`]), those without in little room ([`short`]).
 
-use crate::flow::entry::Entry;
+use super::{bursts, short};
 use crate::units::Nanos;
 use crate::wire::Segment;
 
-/// A queue of entries in a block of a [`Pool`]. A log that was never pushed to owns no block.
+/// A queue of segments in blocks of a pool, one for each kind of flow. A log that was never pushed
+/// to owns no block.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Log {
-    /// Number of the first entry of the block.
-    block: u32,
-    len: u8,
+    /// Number of the first word, or of the first entry, of the newest block.
+    pub(super) block: u32,
+    /// Words used of it.
+    pub(super) used: u16,
+    pub(super) len: u8,
     /// Size class plus one; 0 without a block.
-    class: u8,
+    pub(super) class: u8,
 }
 
 impl Log {
-    /// How many entries wait.
+    /// How many segments wait.
     #[inline]
     pub fn len(&self) -> usize {
         usize::from(self.len)
@@ -30,168 +32,48 @@ impl Log {
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
-
-    /// Entries that a log holds at most: it must be drained then.
-    pub const LONGEST: usize = LENGTHS[LENGTHS.len() - 1];
-
-    #[inline]
-    fn capacity(&self) -> usize {
-        match self.class {
-            0 => 0,
-            class => LENGTHS[usize::from(class) - 1],
-        }
-    }
 }
 
-/// Where the blocks of all logs live. Pages are never moved, freed blocks are used again.
+/// The pools of both kinds.
 #[derive(Default)]
-pub struct Pool {
-    pages: Vec<Box<[Entry; PAGE_ENTRIES]>>,
-    classes: [Class; LENGTHS.len()],
+pub struct Pools {
+    /// Of flows without state.
+    pub short: short::Pool,
+    /// Of flows with state.
+    pub bursts: bursts::Pool,
 }
 
-/// Blocks of one size. A page has blocks of one class.
-#[derive(Default)]
-struct Class {
-    free: Vec<u32>,
-    /// The part of the newest page that was never used.
-    fresh: std::ops::Range<u32>,
-}
-
-impl Pool {
-    /// Adds what a flow keeps of `segment`, at time `ts`, to the end of `log`, which must be
-    /// shorter than [`Log::LONGEST`].
+impl Pools {
+    /// Adds a segment to the log of a flow with or without state, whose last one was at `before`.
     #[inline]
-    pub fn push(&mut self, log: &mut Log, segment: &Segment, ts: Nanos) {
-        if log.len() == log.capacity() {
-            self.grow(log);
+    pub fn push(
+        &mut self,
+        log: &mut Log,
+        has_state: bool,
+        segment: &Segment,
+        (before, ts): (Nanos, Nanos),
+    ) {
+        match has_state {
+            true => self.bursts.push(log, segment, ts),
+            false => self.short.push(log, segment, ts, before),
         }
-        let at = log.block as usize + log.len();
-        log.len += 1;
-        // In place: an entry made elsewhere and copied would be read in wider pieces than it was
-        // written, for which the processor waits.
-        self.pages[at / PAGE_ENTRIES][at % PAGE_ENTRIES] = Entry::of(segment, ts);
     }
 
-    /// The entries of `log`, in order.
-    #[inline]
-    pub fn entries(&self, log: &Log) -> &[Entry] {
-        if log.len == 0 {
-            return &[];
+    /// Gives back what a log has.
+    pub fn free(&mut self, log: &mut Log, has_state: bool) {
+        match has_state {
+            true => self.bursts.free(log),
+            false => self.short.free(log),
         }
-        let at = log.block as usize;
-        &self.pages[at / PAGE_ENTRIES][at % PAGE_ENTRIES..][..log.len()]
-    }
-
-    /// Empties `log`; it keeps its block for what comes next.
-    #[inline]
-    pub fn clear(&mut self, log: &mut Log) {
-        log.len = 0;
-    }
-
-    /// Gives the block of `log` back.
-    pub fn free(&mut self, log: &mut Log) {
-        if let Some(class) = usize::from(log.class).checked_sub(1) {
-            self.classes[class].free.push(log.block);
-        }
-        *log = Log::default();
     }
 
     /// Something of what the next push to `log` will write: reading it early brings the cache lines
     /// in while other work goes on.
     #[inline]
-    pub fn touch(&self, log: &Log) -> u32 {
-        let at = log.block as usize + log.len();
-        self.pages.get(at / PAGE_ENTRIES).map_or(0, |page| {
-            let next = &page[at % PAGE_ENTRIES];
-            next.seq.0 ^ u32::from(next.window_raw)
-        })
-    }
-
-    /// Something of every entry of `log`, for the same reason.
-    #[inline]
-    pub fn touch_all(&self, log: &Log) -> u32 {
-        self.entries(log).iter().fold(0, |sum, entry| sum ^ entry.seq.0)
-    }
-
-    #[cold]
-    fn grow(&mut self, log: &mut Log) {
-        let class = usize::from(log.class);
-        let grown = Log { block: self.allocate(class), len: log.len, class: log.class + 1 };
-        if !log.is_empty() {
-            let (from, to) = (log.block as usize, grown.block as usize);
-            let pages = [from / PAGE_ENTRIES, to / PAGE_ENTRIES];
-            let pages = self.pages.get_disjoint_mut(pages);
-            let [old, new] = pages.expect("a page has blocks of one class");
-            let (from, to) = (from % PAGE_ENTRIES, to % PAGE_ENTRIES);
-            new[to..][..log.len()].copy_from_slice(&old[from..][..log.len()]);
-        }
-        self.free(log);
-        *log = grown;
-    }
-
-    /// A block of `LENGTHS[class]` entries.
-    fn allocate(&mut self, class: usize) -> u32 {
-        let length = LENGTHS[class];
-        let blocks = &mut self.classes[class];
-        if let Some(block) = blocks.free.pop() {
-            return block;
-        }
-        if blocks.fresh.is_empty() {
-            let first = (self.pages.len() * PAGE_ENTRIES) as u32;
-            blocks.fresh = first..first + (PAGE_ENTRIES / length * length) as u32;
-            let page = vec![Entry::default(); PAGE_ENTRIES].into_boxed_slice();
-            self.pages.push(page.try_into().expect("a page has that many entries"));
-        }
-        let block = blocks.fresh.start;
-        blocks.fresh.start += length as u32;
-        block
-    }
-}
-
-/// Entries of a block by class: most flows of a backbone link have one to three segments. Few
-/// classes, since the blocks that many long flows outgrow at the same time are of no use to anyone.
-const LENGTHS: [usize; 6] = [1, 2, 4, 8, 16, 64];
-/// A page holds whole blocks of one class.
-const PAGE_ENTRIES: usize = 4096;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::units::Seq;
-
-    fn push(pool: &mut Pool, log: &mut Log, number: u32) {
-        let segment = Segment { seq: Seq(number), ..Segment::default() };
-        pool.push(log, &segment, Nanos(0));
-    }
-
-    fn numbers(pool: &Pool, log: &Log) -> Vec<u32> {
-        pool.entries(log).iter().map(|entry| entry.seq.0).collect()
-    }
-
-    #[test]
-    fn logs_keep_order_while_they_grow_and_reuse_blocks() {
-        let mut pool = Pool::default();
-        for round in 0..3 {
-            let (mut a, mut b) = (Log::default(), Log::default());
-            for i in 0..Log::LONGEST as u32 {
-                push(&mut pool, &mut a, i);
-                push(&mut pool, &mut b, 100 + i);
-            }
-            let expected: Vec<u32> = (0..Log::LONGEST as u32).collect();
-            assert_eq!(numbers(&pool, &a), expected, "round {round}");
-            assert_eq!(numbers(&pool, &b)[0], 100);
-            pool.clear(&mut a);
-            push(&mut pool, &mut a, 7);
-            assert_eq!(numbers(&pool, &a), [7]);
-            pool.free(&mut a);
-            pool.free(&mut b);
-            assert!(numbers(&pool, &a).is_empty());
-        }
-        assert_eq!(pool.pages.len(), LENGTHS.len());
-        for (length, blocks) in LENGTHS.into_iter().zip(&pool.classes) {
-            let whole = PAGE_ENTRIES / length * length;
-            assert_eq!(blocks.fresh.len() + 2 * length, whole, "two blocks of it");
+    pub fn touch(&self, log: &Log, has_state: bool) -> u32 {
+        match has_state {
+            true => self.bursts.touch(log),
+            false => self.short.touch(log),
         }
     }
 }

@@ -6,9 +6,12 @@
 //! segments overlap. Without that a table of a million flows costs three cache misses one after
 //! another.
 
+mod bursts;
 pub mod class;
 mod evict;
 mod log;
+mod packed;
+mod short;
 mod state;
 
 use crate::flow::entry::Entry;
@@ -17,7 +20,7 @@ use crate::units::{Nanos, Seq};
 use crate::wire::hash::HashKey;
 use crate::wire::{FlowKey, Segment};
 use class::{Class, Lists, Timeouts};
-use log::{Log, Pool};
+use log::{Log, Pools};
 use state::State;
 use std::hint::black_box;
 
@@ -26,7 +29,7 @@ pub struct Table<F> {
     index: Vec<Bucket>,
     slots: Vec<Slot<F>>,
     free: Vec<u32>,
-    pool: Pool,
+    pools: Pools,
     lists: Lists,
     limits: Limits,
     /// Where the search for idle flows goes on.
@@ -109,7 +112,7 @@ impl<F> Table<F> {
             index: vec![Bucket::default(); 1024],
             slots: Vec::with_capacity(room),
             free: Vec::new(),
-            pool: Pool::default(),
+            pools: Pools::default(),
             lists,
             limits,
             sweep: 0,
@@ -176,7 +179,7 @@ impl<F> Table<F> {
         let mut sum = 0;
         for &id in &likely[..batch.len()] {
             if let Some(slot) = self.slots.get(id as usize) {
-                sum ^= self.pool.touch(&slot.log);
+                sum ^= self.pools.touch(&slot.log, slot.flow.is_some());
             }
         }
         black_box(sum);
@@ -191,26 +194,24 @@ impl<F> Table<F> {
         let (before, is_over) = (slot.state, slot.is_over(ts, &self.limits.timeouts));
         if is_over {
             (slot.state, slot.bursts) = (slot.state.cleared(), 0);
-            slot.drain(&mut self.pool, analyse);
-            if let Some(flow) = slot.flow.take() {
-                analyse.end(flow);
-            }
+            slot.finish(&mut self.pools, analyse);
         }
-        slot.last = ts;
+        let before_ts = std::mem::replace(&mut slot.last, ts);
         let is_new = slot.flow.is_none() && slot.log.is_empty();
         if is_new || is_syn(segment) {
             analyse.opening(segment, is_new || slot.state.is_established());
         }
         slot.state.see(segment);
         if segment.sack_count == 0 {
-            self.pool.push(&mut slot.log, segment, ts);
+            let has_state = slot.flow.is_some();
+            self.pools.push(&mut slot.log, has_state, segment, (before_ts, ts));
             if slot.state.is_closed() && slot.flow.is_some() {
-                slot.lay_off(&mut self.pool, analyse);
+                slot.lay_off(&mut self.pools, analyse);
             } else if slot.log.len() >= slot.enough() {
-                slot.drain(&mut self.pool, analyse);
+                slot.drain(&mut self.pools, analyse);
             }
         } else {
-            slot.drain(&mut self.pool, analyse);
+            slot.drain(&mut self.pools, analyse);
             let blocks = &segment.sack[..usize::from(segment.sack_count).min(4)];
             analyse.segment(&slot.key, &mut slot.flow, &Entry::of(segment, ts), blocks);
         }
@@ -314,7 +315,7 @@ impl<F> Table<F> {
             let slot = &mut self.slots[self.next_settle];
             let long = slot.flow.is_some() || slot.log.len() >= LONG_LOG;
             if long && slot.held() && !slot.log.is_empty() {
-                slot.drain(&mut self.pool, analyse);
+                slot.drain(&mut self.pools, analyse);
             }
         }
     }
@@ -333,11 +334,14 @@ impl<F> Table<F> {
             && let Some(mut slot) = self.slots.pop()
         {
             if let Some(soon) = self.slots.len().checked_sub(AHEAD) {
-                black_box(self.pool.touch_all(&self.slots[soon].log));
+                let Slot { flow, log, .. } = &self.slots[soon];
+                black_box(match flow {
+                    Some(_) => self.pools.bursts.touch(log),
+                    None => self.pools.short.touch_all(log),
+                });
             }
             if slot.held() {
-                slot.drain(&mut self.pool, analyse);
-                slot.flow.take().into_iter().for_each(|flow| analyse.end(flow));
+                slot.finish(&mut self.pools, analyse);
                 ended += 1;
             }
         }
@@ -349,9 +353,7 @@ impl<F> Table<F> {
 
     fn end(&mut self, id: usize, analyse: &mut impl Analyse<Flow = F>) {
         let slot = &mut self.slots[id];
-        slot.drain(&mut self.pool, analyse);
-        self.pool.free(&mut slot.log);
-        let flow = slot.flow.take();
+        let flow = slot.close(&mut self.pools, analyse);
         slot.last = FREE;
         let (key, class) = (slot.key, slot.state.listed());
         self.lists.remove(id, class);
@@ -411,26 +413,47 @@ impl<F> Slot<F> {
     /// costs against the room for a longer log.
     #[inline]
     fn enough(&self) -> usize {
-        if self.bursts < MANY_BURSTS { BURST } else { Log::LONGEST }
+        if self.bursts < MANY_BURSTS { BURST } else { bursts::LONGEST }
     }
 
     /// Analyses what waits in the log.
-    fn drain(&mut self, pool: &mut Pool, analyse: &mut impl Analyse<Flow = F>) {
-        analyse.segments(&self.key, &mut self.flow, pool.entries(&self.log));
-        self.bursts = self.bursts.saturating_add(1);
-        if self.log.len() > self.enough() {
-            pool.free(&mut self.log);
+    fn drain(&mut self, pools: &mut Pools, analyse: &mut impl Analyse<Flow = F>) {
+        if self.flow.is_some() {
+            analyse.segments(&self.key, &mut self.flow, pools.bursts.entries(&self.log));
+            match self.log.len() > self.enough() {
+                true => pools.bursts.free(&mut self.log),
+                false => pools.bursts.clear(&mut self.log),
+            }
         } else {
-            pool.clear(&mut self.log);
+            for entry in pools.short.entries(&self.log) {
+                analyse.segment(&self.key, &mut self.flow, &entry, &[]);
+            }
+            pools.short.free(&mut self.log);
+        }
+        self.bursts = self.bursts.saturating_add(1);
+    }
+
+    /// Analyses what waits, gives the room for it back, and takes the flow.
+    fn close(&mut self, pools: &mut Pools, analyse: &mut impl Analyse<Flow = F>) -> Option<Box<F>> {
+        let had_state = self.flow.is_some();
+        self.drain(pools, analyse);
+        pools.free(&mut self.log, had_state);
+        self.flow.take()
+    }
+
+    /// The same, and the flow ends.
+    fn finish(&mut self, pools: &mut Pools, analyse: &mut impl Analyse<Flow = F>) {
+        if let Some(flow) = self.close(pools, analyse) {
+            analyse.end(flow);
         }
     }
 
     /// Analyses what waits, and gives back the room that a flow without a future does not need: it
     /// stays in the table for [`TIME_WAIT`].
     #[cold]
-    fn lay_off(&mut self, pool: &mut Pool, analyse: &mut impl Analyse<Flow = F>) {
-        self.drain(pool, analyse);
-        pool.free(&mut self.log);
+    fn lay_off(&mut self, pools: &mut Pools, analyse: &mut impl Analyse<Flow = F>) {
+        self.drain(pools, analyse);
+        pools.bursts.free(&mut self.log);
         if let Some(flow) = &mut self.flow {
             analyse.closed(flow);
         }
@@ -447,7 +470,7 @@ const BATCH: usize = 32;
 /// So many slots before it is its turn, the log of a flow is read when all flows end.
 const AHEAD: usize = 4;
 /// Segments that are analysed together: a flow with fewer never gets state.
-const BURST: usize = 32;
+const BURST: usize = short::LONGEST;
 /// Bursts after which a flow counts as long: 192 segments.
 const MANY_BURSTS: u8 = 6;
 /// Entries from which a flow without state is given it while the link is live: a handshake, a

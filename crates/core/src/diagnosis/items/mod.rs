@@ -5,6 +5,7 @@
 
 mod delay;
 mod flight;
+mod history;
 mod loss;
 mod path;
 mod rate;
@@ -47,7 +48,7 @@ pub enum Unit {
 }
 
 /// All of them, by theme. The order is that of the columns of the table of observations.
-pub const THEMES: [&[Item]; 9] = [
+pub const THEMES: [&[Item]; 10] = [
     time::ITEMS,
     rate::ITEMS,
     delay::ITEMS,
@@ -57,6 +58,7 @@ pub const THEMES: [&[Item]; 9] = [
     writes::ITEMS,
     path::ITEMS,
     service::ITEMS,
+    history::ITEMS,
 ];
 
 /// How many there are.

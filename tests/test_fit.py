@@ -67,6 +67,23 @@ def test_several_answers_can_be_right_and_the_first_is_the_main_one():
     assert made["main"].tolist() == [gather.CLASSES.index("policer"), -1]
 
 
+def test_of_a_world_with_many_intervals_some_stand_for_all():
+    first = gather.CLASSES[0]
+    many = part([1] * 60, list(range(0, 600, 10)), [[first]] * 60, group="world 1")
+    few = part([2] * 3, [0, 10, 20], [[first], None, [first]], group="world 2")
+    rows = gather.Rows(**gather.joined([many, few]))
+    kept = gather.thinned(rows, 12)
+    by_world = {name: kept.weight[kept.group == name] for name in ("world 1", "world 2")}
+    assert len(by_world["world 1"]) == 12
+    # 60 of weight 2 would be five each, and no row stands for more than four.
+    assert set(by_world["world 1"]) == {2.0 * 4}
+    # What nobody could tell is not kept.
+    assert by_world["world 2"].tolist() == [2.0, 2.0]
+    assert (kept.main >= 0).all()
+    numbers = kept.values[kept.group == "world 1", 0]
+    assert (np.diff(numbers) > 0).all()
+
+
 def of_case(number):
     """Give two captures of a case: one of two flows, and one of a single flow."""
     word = gather.CLASSES[number % len(gather.CLASSES)]

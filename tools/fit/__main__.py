@@ -1,6 +1,6 @@
 """Fits the evidence model and writes it into core: `make fit`.
 
-python -m fit [--worlds 13600] [--recordings FOLDER] [--cache FOLDER] [--output FILE]
+python -m fit [--worlds 24000] [--recordings FOLDER] [--cache FOLDER] [--output FILE]
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def main() -> None:
 def parse() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="fit", description=__doc__)
-    parser.add_argument("--worlds", type=int, default=13600, help="worlds that are fitted")
-    parser.add_argument("--held", type=int, default=1500, help="worlds that calibrate")
+    parser.add_argument("--worlds", type=int, default=24000, help="worlds that are fitted")
+    parser.add_argument("--held", type=int, default=1800, help="worlds that calibrate")
     parser.add_argument("--variants", type=int, default=6, help="variants of each scenario")
     parser.add_argument("--cache", type=Path, default=ROOT / "target" / "fit")
     parser.add_argument("--output", type=Path, default=WEIGHTS)
@@ -59,7 +59,7 @@ def sources(options: argparse.Namespace) -> dict[str, Rows]:
     ask = partial(gather.gather, cache=options.cache, workers=options.workers)
     variants = gather.variants(gather.DRAW_FIT, options.variants)
     found = {
-        "worlds": ask("worlds", range(options.worlds), gather.of_world),
+        "worlds": gather.thinned(ask("worlds", range(options.worlds), gather.of_world), OF_WORLD),
         "variants": ask("variants", variants, gather.of_variant),
     }
     if (options.captures / "manifest.csv").exists():
@@ -100,8 +100,8 @@ def held_out(options: argparse.Namespace) -> dict[str, Rows]:
 
 
 def weighted(rows: Rows, weight: float) -> Rows:
-    """Give rows a weight."""
-    return replace(rows, weight=np.full(len(rows.main), weight))
+    """Weigh rows against those of other sources."""
+    return replace(rows, weight=rows.weight * weight)
 
 
 def head(options: argparse.Namespace, fitted: dict[str, Rows], found: Calibration) -> list[str]:
@@ -148,6 +148,8 @@ WEIGHT = {"worlds": 1.0, "variants": 4.0, "policing": 4.0, "real": 10.0, "record
 # Recordings weigh about as much as worlds: what a confidence means on a kernel counts.
 HELD_WEIGHT = {"worlds": 1.0, "variants": 0.02, "recordings": 5.0}
 CALIBRATE_FROM = 100_000
+OF_WORLD = 12
+"""Intervals of a world that are fitted: others of the same world would say much the same again."""
 
 if __name__ == "__main__":
     main()

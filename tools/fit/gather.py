@@ -103,6 +103,26 @@ def together(parts: list[Rows]) -> Rows:
     return Rows(*(np.concatenate([getattr(each, name) for each in moved]) for name in names))
 
 
+def thinned(rows: Rows, most: int) -> Rows:
+    """Keep some rows of each group, drawn by chance: those of one world have much in common.
+
+    What is kept weighs for what is left out, up to `HEAVIEST` rows each.
+    """
+    known = np.flatnonzero(rows.main >= 0)
+    order = np.random.default_rng(1).permutation(known)
+    _, group = np.unique(rows.group[order], return_inverse=True)
+    by_group = np.argsort(group, kind="stable")
+    counts = np.bincount(group)
+    rank = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+    kept = by_group[rank < most]
+    share = np.clip(counts[group[kept]] / most, 1, HEAVIEST)
+    at = order[kept]
+    keep = np.argsort(at)
+    names = [field.name for field in fields(Rows)]
+    chosen = Rows(*(getattr(rows, name)[at[keep]] for name in names))
+    return replace(chosen, weight=(chosen.weight * share[keep]).astype(np.float32))
+
+
 def key(cases: list[Any]) -> str:
     """Name what is gathered: other cases, items or generators are another file."""
     said = f"{items()}{worlds.VERSION}{cases}{_core.world_version()}"
@@ -305,4 +325,7 @@ DRAW_FIT = 101
 """The draw of variants that is fitted; that of the page only judges."""
 DRAW_CALIBRATE = 102
 """The draw that calibrates."""
-PER_FILE = 100
+PER_FILE = 600
+"""Cases of a file: each asks for processes anew, which load their modules first."""
+HEAVIEST = 4.0
+"""So many rows a kept one stands for at most: no world may outweigh all others."""

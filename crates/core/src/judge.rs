@@ -248,7 +248,7 @@ impl Judge<'_> {
         let facts = Facts::of(sums, &context);
         let (policer, losses, density) = (half.policer(), half.loss_shape(), half.density());
         let so_far = SoFar::of(half, self.pprate.as_ref());
-        Case { facts, context, policer, losses, density, so_far }
+        Case { facts, context, policer, losses, density, so_far, ..Case::default() }
     }
 
     fn refine(&self, columns: &mut Verdict, case: &Case, finding: Option<&Finding>) {

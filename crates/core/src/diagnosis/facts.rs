@@ -158,6 +158,11 @@ pub struct Facts {
     pub flight_rtt: Option<f64>,
     /// Correlation of flight and delivery rate over the rounds.
     pub flight_rate: Option<f64>,
+    /// Relative change of the round-trip time with that of the flight: 1 where the flight alone
+    /// makes the queue (Little's law at a constant rate).
+    pub rtt_elasticity: Option<f64>,
+    /// The same of the delivery rate: 0 where the flow has a full link for itself.
+    pub rate_elasticity: Option<f64>,
     /// What was acknowledged in spans of each length: how many spans there were,
     pub served_spans: [u32; LENGTHS],
     /// their variation,
@@ -248,6 +253,8 @@ impl Facts {
         self.rtt_high_s = stats.rtt_span.map(|(_, high)| high.as_secs_f64());
         self.flight_rtt = stats.flight_rtt.correlation();
         self.flight_rate = stats.flight_rate.correlation();
+        self.rtt_elasticity = stats.flight_rtt.elasticity();
+        self.rate_elasticity = stats.flight_rate.elasticity();
     }
 
     fn take_service(&mut self, stats: &IntervalStats) {

@@ -11,6 +11,7 @@ pub mod doubt;
 pub mod evidence;
 pub mod facts;
 pub mod headroom;
+pub mod history;
 pub mod items;
 pub mod limit;
 pub mod memory;
@@ -32,6 +33,7 @@ pub use so_far::SoFar;
 use crate::flow::loss::burst::Density;
 use crate::flow::loss::losses::Shape;
 use crate::flow::loss::policer::Policer;
+use history::History;
 #[cfg(test)]
 use memory::Memory;
 use memory::Observed;
@@ -53,6 +55,8 @@ pub struct Case {
     pub density: Option<Density>,
     /// What is known of the half from its begin on.
     pub so_far: SoFar,
+    /// The intervals before it; of a period or the whole, none.
+    pub history: History,
 }
 
 impl Case {
@@ -100,14 +104,12 @@ pub fn diagnose(case: &Case, observed: &Observed, belief: &mut Belief) -> Option
     if case.facts.span_s <= 0.0 {
         return None;
     }
-    let was_silent = belief.silent;
-    let certain = silence::is_certain(case, was_silent);
-    belief.silent = certain;
+    let certain = silence::is_certain(case);
     if !certain && case.is_one_way() {
         return None;
     }
     let mut log_odds = MODEL.log_odds(observed);
-    possible::rule_out(&mut log_odds, case, was_silent);
+    possible::rule_out(&mut log_odds, case);
     if certain {
         log_odds[Limitation::Unresponsive as usize] += CERTAIN;
     }

@@ -3,11 +3,10 @@
 use super::model::{ANSWERS, ByAnswer};
 use super::{Case, Limitation};
 
-/// Takes the answers away that the facts rule out. `was_silent` tells that nobody answered in the
-/// interval before.
-pub fn rule_out(log_odds: &mut ByAnswer, case: &Case, was_silent: bool) {
+/// Takes the answers away that the facts rule out.
+pub fn rule_out(log_odds: &mut ByAnswer, case: &Case) {
     for answer in Limitation::ALL.iter().take(ANSWERS) {
-        if !is_possible(*answer, case, was_silent) {
+        if !is_possible(*answer, case) {
             log_odds[*answer as usize] -= IMPOSSIBLE;
         }
     }
@@ -16,7 +15,7 @@ pub fn rule_out(log_odds: &mut ByAnswer, case: &Case, was_silent: bool) {
 /// Whether the evidence that an answer needs is there. What drops needs a loss. A full link needs a
 /// round trip, a capacity or a loss. A peer that is gone needs a timeout and nothing acknowledged.
 /// Fewer packets than an initial window fill no link and no bucket.
-fn is_possible(answer: Limitation, case: &Case, was_silent: bool) -> bool {
+fn is_possible(answer: Limitation, case: &Case) -> bool {
     let (facts, context, so_far) = (&case.facts, &case.context, &case.so_far);
     let lost = facts.losses > 0 || facts.timeouts > 0 || so_far.losses > 0;
     match answer {
@@ -31,7 +30,9 @@ fn is_possible(answer: Limitation, case: &Case, was_silent: bool) -> bool {
             let is_known = context.rtt_min.is_some() || context.capacity_bps.is_some();
             lost || facts.marks > 0 || is_known
         }
-        Limitation::Unresponsive => facts.advances == 0 && (facts.timeouts > 0 || was_silent),
+        Limitation::Unresponsive => {
+            facts.advances == 0 && (facts.timeouts > 0 || case.history.is_silent())
+        }
         _ => true,
     }
 }
@@ -71,7 +72,7 @@ mod tests {
         let nothing = Case::default();
         let possible = |case: &Case| -> Vec<&str> {
             let all = Limitation::ALL.iter().take(ANSWERS);
-            all.filter(|answer| is_possible(**answer, case, false)).map(|it| it.name()).collect()
+            all.filter(|answer| is_possible(**answer, case)).map(|it| it.name()).collect()
         };
         for word in possible(&nothing) {
             assert!(!word.ends_with("bottleneck"), "{word}");

@@ -1,5 +1,6 @@
 //! What a half was limited by, interval after interval.
 
+use super::history::History;
 use super::memory::{Memory, Observed};
 use super::model::filter::Belief;
 use super::model::{ANSWERS, ByAnswer, MODEL};
@@ -14,6 +15,7 @@ pub struct Tally {
     total_s: f64,
     belief: Belief,
     memory: Memory,
+    history: History,
 }
 
 /// The time in which a cause was the answer.
@@ -34,6 +36,8 @@ impl Tally {
 
     /// Judges the next interval, of `span`: the finding to report, and what the items say of it.
     pub fn judge(&mut self, case: &Case, span: Nanos) -> (Observed, Option<Finding>) {
+        let case = &Case { history: self.history, ..*case };
+        self.history.add(case);
         let observed = self.memory.observe(case);
         let finding = diagnose(case, &observed, &mut self.belief);
         finding.iter().for_each(|finding| self.add(finding, span.as_secs_f64()));

@@ -34,6 +34,10 @@ items! {
         |c| over(c.so_far.rtt_max_s?, c.rtt_min_s()?);
     "flight_rtt" Times "correlation of flight and RTT" |c| c.facts.flight_rtt;
     "flight_rate" Times "correlation of flight and delivery rate" |c| c.facts.flight_rate;
+    "rtt_elasticity" Times "relative change of the RTT / that of the flight"
+        |c| c.facts.rtt_elasticity;
+    "rate_elasticity" Times "relative change of the delivery rate / that of the flight"
+        |c| c.facts.rate_elasticity;
     "samples" Times "RTT samples per segment" |c| {
         over(f64::from(c.facts.rtt_samples), c.facts.packets as f64)
     };

@@ -5,6 +5,7 @@
 
 mod delay;
 mod flight;
+mod history;
 mod loss;
 mod path;
 mod rate;
@@ -59,7 +60,7 @@ macro_rules! themes {
         }
     };
 }
-themes!(time, rate, delay, loss, flight, window, writes, path, service);
+themes!(time, rate, delay, loss, flight, window, writes, path, service, history);
 
 /// How many there are.
 pub const COUNT: usize = {

@@ -21,8 +21,6 @@ pub struct Settings {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Belief {
     chances: Option<ByAnswer>,
-    /// Nobody answered in the last interval, for certain.
-    pub silent: bool,
 }
 
 impl Belief {

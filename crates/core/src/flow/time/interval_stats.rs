@@ -106,6 +106,16 @@ impl Paired {
         varies.then(|| ((self.products / n - x * y) / (dx * dy)).clamp(-1.0, 1.0))
     }
 
+    /// How much y changes in parts of its mean where x changes by one of its own: the slope of the
+    /// least squares. `None` as for [`Paired::correlation`], but y may stay as it is.
+    pub fn elasticity(&self) -> Option<f64> {
+        let n = f64::from(self.x.count);
+        let (x, y) = (self.x.mean()?, self.y.mean().filter(|&mean| mean > 0.0)?);
+        let dx = self.x.variation()? * x;
+        let varies = self.x.count >= 4 && dx > x * 0.01;
+        varies.then(|| (self.products / n - x * y) / (dx * dx) * x / y)
+    }
+
     fn merge(&mut self, other: &Paired) {
         self.x.merge(&other.x);
         self.y.merge(&other.y);

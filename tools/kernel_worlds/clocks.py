@@ -72,9 +72,9 @@ def limit(one: Mapping[str, Any], tcp: Mapping[str, Any]) -> str:
     match one:
         case {"state": state} if state in CLOSED:
             return "closed"
-        case {"ca_state": state} if state in (RECOVERY, LOSS):
-            return "recovery"
         case {"retransmits": again} if again:
+            return "timer"
+        case {"ca_state": state} if state in (RECOVERY, LOSS):
             return "recovery"
     if not unsent:
         return "application"

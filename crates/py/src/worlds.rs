@@ -83,7 +83,8 @@ pub fn answer(
         receiver_window: seconds("receiver_window"),
         send_buffer: seconds("send_buffer"),
         cwnd_clamp: seconds("cwnd_clamp"),
-        recovery: seconds("recovery"),
+        recovery: seconds("recovery") + seconds("timer"),
+        timer: seconds("timer"),
         slow_start: seconds("slow_start"),
         congestion_avoidance: seconds("congestion_avoidance"),
     };

@@ -13,11 +13,14 @@ pub struct History {
     last_bps: Option<f64>,
     /// Time up to its end in which the sender waited and nothing was acknowledged.
     silent_s: f64,
+    /// Retransmission timeouts in it.
+    timeouts: u32,
 }
 
 impl History {
     /// Adds the interval that was judged.
     pub fn add(&mut self, case: &Case) {
+        self.timeouts = self.timeouts(case);
         self.silent_s = self.silent_s(case);
         self.last_bps = case.facts.rate_bps();
         let Some(bps) = self.last_bps else { return };
@@ -40,6 +43,11 @@ impl History {
     /// Time without an answer up to the end of the interval `case`, in s.
     pub fn silent_s(&self, case: &Case) -> f64 {
         if silence::is_unanswered(case) { self.silent_s + case.facts.span_s } else { 0.0 }
+    }
+
+    /// Retransmission timeouts since anything was acknowledged, up to the end of `case`.
+    pub fn timeouts(&self, case: &Case) -> u32 {
+        if silence::is_unanswered(case) { self.timeouts + case.facts.timeouts } else { 0 }
     }
 
     /// Goodput of the interval `case` over the highest of one before it; `None` for the first.

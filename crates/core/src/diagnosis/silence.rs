@@ -12,17 +12,20 @@ pub fn is_unanswered(case: &Case) -> bool {
     seen && !answered && waited
 }
 
-/// Whether nobody answers, for certain: nothing that the direction sent was ever acknowledged, and
-/// its timer ran out twice (RFC 6298 doubles it each time; RFC 9293 section 3.8.3 has a sender go on
-/// for 100 s at least). Where something was, losses can do the same for some seconds: in random
-/// worlds 38 % of such silences were theirs. There the items decide.
+/// Whether nobody answers, for certain. RFC 9293 section 3.8.3 has a sender tell the layer below of
+/// trouble after three repetitions without an answer, and RFC 6298 doubles its timer each time. Two
+/// are enough of a direction of which nothing was ever acknowledged; fewer are left to the items.
 pub fn is_certain(case: &Case) -> bool {
-    let facts = &case.facts;
+    let (facts, never) = (&case.facts, case.context.unanswered);
     let long = facts.span_s >= SHORTEST_S.max(FEWEST_ROUNDS * case.rtt_min_s().unwrap_or(0.0));
-    let repeated = facts.timeouts >= 2 || case.history.is_silent();
-    case.context.unanswered && is_unanswered(case) && long && repeated
+    let repeated = case.history.timeouts(case) >= if never { TWICE } else { TROUBLE };
+    is_unanswered(case) && long && repeated
 }
 
+/// Repetitions after which a path is in trouble: the least value of R1.
+const TROUBLE: u32 = 3;
+/// Repetitions that a peer which never spoke has to leave without an answer.
+const TWICE: u32 = 2;
 /// Share of the time in which the sender waited for an answer.
 const MOSTLY: f64 = 0.5;
 /// No shorter time says anything, in s: the least retransmission timeout (RFC 6298 section 2.4).
@@ -69,6 +72,8 @@ mod tests {
         let mut once = silent();
         once.context.unanswered = false;
         assert!(is_unanswered(&once) && !is_certain(&once));
+        once.history.add(&once.clone());
+        assert!(is_certain(&once), "four repetitions");
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub struct Time {
     pub cwnd_clamp: f64,
     /// Recovery and waits for the retransmission timer.
     pub recovery: f64,
+    /// Of these, the waits for the timer.
+    pub timer: f64,
     /// cwnd or the controller's pacing, in slow start.
     pub slow_start: f64,
     /// cwnd or the controller's pacing, otherwise.
@@ -264,9 +266,15 @@ impl Observation {
             let cause = if is_long { "unresponsive/path_mtu" } else { "unresponsive/peer" };
             return Network { right: vec!["unresponsive", "transport"], cause: Some(cause) };
         }
-        // Nothing of its own passed, and its timer repeats the same segments.
+        // Its timer repeats the same segments, and nothing answers: at a link that passes others
+        // alone, or whatever takes them all.
+        let is_silent = self.time.timer >= SILENT * self.length.as_secs_f64();
         let is_starved = is_stalled && link.others >= ALL && link.busy >= SOME;
-        let starved = is_starved.then_some(["unresponsive", "transport"]).into_iter().flatten();
+        let unanswered = is_silent || is_starved;
+        let starved = unanswered.then_some(["unresponsive", "transport"]).into_iter().flatten();
+        if is_silent && recent.total() == 0 && link.busy < FULL {
+            return Network { right: starved.collect(), cause: None };
+        }
         if link.busy >= FULL {
             right.extend(bottleneck());
             right.extend(starved);
@@ -340,6 +348,8 @@ const ALSO: f64 = 0.3;
 const MOST: f64 = 0.5;
 /// The share of time in which a link sends from which it is full.
 const FULL: f64 = 0.9;
+/// The share of the time in the wait for the timer from which nothing answers.
+const SILENT: f64 = 0.8;
 /// The share of a link's bytes that others have when none of its own pass.
 const ALL: f64 = 0.999;
 /// The same, so that no loss beside it matters.
@@ -415,6 +425,19 @@ mod tests {
         assert_eq!(starved.right, ["shared_bottleneck", "unresponsive", "transport"]);
         assert_eq!(seen(waits, 0.99, 0.98, queue).right, ["shared_bottleneck"]);
         assert_eq!(seen(cwnd(), 0.99, 1.0, queue).right, ["shared_bottleneck"]);
+    }
+
+    #[test]
+    fn segments_that_nothing_answers_are_unresponsive_whatever_takes_them() {
+        let waits =
+            Time { recovery: 2.9, timer: 2.8, congestion_avoidance: 0.1, ..Time::default() };
+        let none = Losses::default();
+        let chance = Losses { chance: 3, ..none };
+        assert_eq!(seen(waits, 0.1, 0.0, none).right, ["unresponsive", "transport"]);
+        let right = seen(waits, 0.1, 0.0, chance).right;
+        assert_eq!(right, ["random_loss", "transport", "unresponsive"]);
+        let answered = Time { timer: 1.0, ..waits };
+        assert_eq!(seen(answered, 0.1, 0.0, none).right, ["transport"]);
     }
 
     #[test]

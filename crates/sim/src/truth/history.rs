@@ -125,7 +125,11 @@ impl History {
                 (Limit::ReceiverWindow, _) => by.receiver_window += time,
                 (Limit::SendBuffer, _) => by.send_buffer += time,
                 (Limit::CwndClamp, _) => by.cwnd_clamp += time,
-                (Limit::Recovery | Limit::RtoWait, _) => by.recovery += time,
+                (Limit::Recovery, _) => by.recovery += time,
+                (Limit::RtoWait, _) => {
+                    by.recovery += time;
+                    by.timer += time;
+                }
                 (Limit::Cwnd | Limit::Pacing, Phase::SlowStart) => by.slow_start += time,
                 (Limit::Cwnd | Limit::Pacing, _) => by.congestion_avoidance += time,
             }

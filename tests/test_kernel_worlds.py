@@ -43,6 +43,7 @@ CASES = [
     ("receiver_window", {"snd_wnd": 15_000}, {}),
     ("recovery", {"ca_state": 3, "unsent_bytes": 0}, {}),
     ("recovery", {"ca_state": 4}, {}),
+    ("timer", {"ca_state": 4, "retransmits": 2}, {}),
     ("closed", {"state": 6}, {}),
     ("cwnd_clamp", {}, {"cwnd_clamp_bytes": 14_480}),
     ("congestion_avoidance", {}, {"cwnd_clamp_bytes": 144_800}),
@@ -74,11 +75,11 @@ def test_a_sampler_that_was_away_leaves_the_time_out():
     assert sum(time_s.values()) == pytest.approx(0.02)
 
 
-def test_the_wait_before_a_timeout_is_recovery():
+def test_the_wait_before_a_timeout_is_the_timers():
     looks = [look(at, segs_out=min(at, 30)) for at in range(0, 101, 10)]
     looks[-1] |= {"total_rto": 1, "ca_state": 4}
     time_s, _ = clocks.Clock(looks, {}).between(0, 100 * MS)
-    assert time_s == pytest.approx({"congestion_avoidance": 0.03, "recovery": 0.07, **ZERO})
+    assert time_s == pytest.approx({"congestion_avoidance": 0.03, "timer": 0.07, **ZERO})
 
 
 ZERO = {"application": 0.0, "send_buffer": 0.0}

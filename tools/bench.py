@@ -1,20 +1,25 @@
 #!/usr/bin/env python3
 """Measures what users run and the engine in it: CPU time per packet, memory, scaling, peers.
 
-    tools/bench.py [SET…] [--runs 3] [--peers] [--stored] [--write]
+    tools/bench.py [SET…] [--runs 3] [--peers] [--instructions] [--stored] [--write]
 
 CPU time (user and system, of the whole process) is what counts, since machines are shared; wall
 time is shown only for scaling. Every ratio is between runs of one call, which alternate. The floor
 is `hash`: read, decode and hash in the same program. `command` is `tcpwhy analyze` with flows to
 Parquet, as it is installed. Memory is anonymous memory, sampled while a program runs. The sets are
 made once by the `traffic` example and kept in target/bench. So are the results of each set, with
-the commit that was measured, until it is measured again. `--write` puts the tables into
-docs/performance.md.
+the commit, the day and the machine that were measured, until it is measured again. `--write` puts
+the tables into docs/performance.md.
+
+Instructions are counted by `perf` where the processor lends its counters. `--instructions` counts
+them under valgrind instead, of the engine over the small sets alone: they are the same under any
+load.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import re
@@ -30,6 +35,7 @@ from pathlib import Path
 from typing import Any
 
 import bench_report
+from bench_machine import PERF, commit, counts_instructions, machine, today
 
 ROOT = Path(__file__).parents[1]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
@@ -46,6 +52,8 @@ class Traffic:
 
     name: str
     make: tuple[str, ...]
+    packed_by: tuple[str, ...] = ()
+    """What compresses it, if it is to be read compressed."""
 
 
 SETS = {
@@ -57,9 +65,24 @@ SETS = {
         Traffic("paper-8192", ("paper", "8192")),
         Traffic("paced-8192", ("paced", "8192")),
         Traffic("paced-1024-long", ("paced", "1024", "--seconds", "80")),
+        Traffic("chunks-1024", ("chunks", "1024")),
+        Traffic("asked-1024", ("asked", "1024")),
         Traffic("mawi-400k", ("mawi", "400000")),
         Traffic("mawi-1m", ("mawi", "1000000", "--flow-packets-max", "3000")),
         Traffic("open-1m", ("open", "1000000")),
+        Traffic("hour", ("paced", "16", "--seconds", "3600")),
+        Traffic("full-size", ("paper", "256", "--snaplen", "65535")),
+        Traffic("compressed", ("paper", "1024"), ("gzip", "-1")),
+    )
+}
+# Small enough for valgrind, which is fifty times slower.
+SMALL_SETS = {
+    traffic.name: traffic
+    for traffic in (
+        Traffic("mawi-10k", ("mawi", "10000")),
+        Traffic("paper-512", ("paper", "512")),
+        Traffic("paced-512", ("paced", "512")),
+        Traffic("open-20k", ("open", "20000")),
     )
 }
 MODES = {
@@ -75,6 +98,7 @@ COMMANDS = {
     "command": ("--workers", "1"),
     "command, 2 workers": ("--workers", "2"),
 }
+VALGRIND = ("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null")
 # Peers and the sets that they can finish, or nearly; `cat` and tcpdump show the floor.
 PEERS = {
     "cat": ("cat {file}", tuple(SETS)),
@@ -99,6 +123,9 @@ class Measured:
     anon_slope: float = 0.0
     """Bytes by which it grew for each packet of the second half."""
     cut: bool = False
+    day: str = ""
+    machine: str = ""
+    instructions: list[int] = field(default_factory=list)
 
     def ns_per_packet(self) -> float:
         """Median CPU time per packet."""
@@ -118,7 +145,7 @@ def stored(cache: Path) -> Results:
     known = json.loads(path.read_text()) if path.exists() else {}
     return {
         name: {program: Measured(**values) for program, values in known[name].items()}
-        for name in SETS
+        for name in (*SETS, *SMALL_SETS)
         if name in known
     }
 
@@ -143,17 +170,23 @@ def build() -> None:
 def generate(traffic: Traffic, cache: Path) -> tuple[Path, dict[str, Any]]:
     """The capture of a set and what is in it; made when it is not there or its recipe changed."""
     cache.mkdir(parents=True, exist_ok=True)
-    capture, note = cache / f"{traffic.name}.pcap", cache / f"{traffic.name}.json"
+    plain, note = cache / f"{traffic.name}.pcap", cache / f"{traffic.name}.json"
+    capture = cache / f"{plain.name}.packed" if traffic.packed_by else plain
     generator = EXAMPLES / "traffic"
-    recipe = {"make": list(traffic.make), "generator": generator.stat().st_mtime_ns}
+    made = hashlib.sha256(generator.read_bytes()).hexdigest()
+    recipe = {"make": [*traffic.make, *traffic.packed_by], "generator": made}
     if capture.exists() and note.exists():
         shape: dict[str, Any] = json.loads(note.read_text())
         if shape["recipe"] == recipe:
             return capture, shape
     kind, flows, *options = traffic.make
-    command = [str(generator), kind, flows, str(capture), *options]
+    command = [str(generator), kind, flows, str(plain), *options]
     print(f"making {capture.name}", file=sys.stderr)
     done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=True)
+    if traffic.packed_by:
+        with plain.open("rb") as read, capture.open("wb") as written:
+            subprocess.run(traffic.packed_by, stdin=read, stdout=written, check=True)
+        plain.unlink()
     shape = json.loads(done.stderr) | {"recipe": recipe}
     note.write_text(json.dumps(shape))
     return capture, shape
@@ -162,17 +195,22 @@ def generate(traffic: Traffic, cache: Path) -> tuple[Path, dict[str, Any]]:
 class Memory(threading.Thread):
     """Samples the anonymous memory of a process until it ends."""
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, *, behind_perf: bool = False) -> None:
         super().__init__(daemon=True)
         self.samples: list[int] = []
-        self._status = Path("/proc", str(pid), "status")
+        self._folder = Path("/proc", str(pid))
+        self._behind_perf = behind_perf
         self.start()
 
     def run(self) -> None:
         """Read it every few milliseconds."""
         while True:
             try:
-                found = re.search(r"RssAnon:\s+(\d+) kB", self._status.read_text())
+                folder = self._folder
+                if self._behind_perf:
+                    children = (folder / "task" / folder.name / "children").read_text().split()
+                    folder = Path("/proc", children[0]) if children else folder
+                found = re.search(r"RssAnon:\s+(\d+) kB", (folder / "status").read_text())
             except OSError:
                 return
             if not found:
@@ -192,9 +230,12 @@ def measure(command: list[str], limit_s: int, into: Measured) -> None:
     """Runs a program once and adds what it used."""
     begin = time.monotonic()
     limited = ["prlimit", f"--cpu={limit_s}", "--", *command]
+    counted = Path(tempfile.gettempdir(), f"tcpwhy-bench-{os.getpid()}")
+    if counts_instructions():
+        limited = [*PERF, "-o", str(counted), "--", *limited]
     with tempfile.TemporaryFile() as words:
         process = subprocess.Popen(limited, stdout=words, stderr=subprocess.DEVNULL)
-        memory = Memory(process.pid)
+        memory = Memory(process.pid, behind_perf=counts_instructions())
         _, status, used = os.wait4(process.pid, 0)
         memory.join()
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -204,6 +245,9 @@ def measure(command: list[str], limit_s: int, into: Measured) -> None:
         into.cut = True
     elif process.returncode:
         raise SystemExit(f"{' '.join(command)} failed with {process.returncode}")
+    if found := counted.exists() and re.search(r"^(\d+),", counted.read_text(), re.MULTILINE):
+        into.instructions.append(int(found[1]))
+        counted.unlink()
     into.cpu_s.append(used.ru_utime + used.ru_stime)
     into.wall_s.append(time.monotonic() - begin)
     # The kernel's figure for a child includes that of this interpreter, from which it was forked.
@@ -214,13 +258,41 @@ def measure(command: list[str], limit_s: int, into: Measured) -> None:
     into.anon_slope = max(into.anon_slope, memory.slope(into.packets))
 
 
+def begin(shape: dict[str, Any]) -> Measured:
+    """Nothing measured yet, of a set of this shape."""
+    packets, flows = shape["packets"], shape["tcp_flows"]
+    return Measured(packets, flows, commit=commit(), day=today(), machine=machine())
+
+
+def count_set(traffic: Traffic, options: argparse.Namespace) -> dict[str, Measured]:
+    """Counts the instructions of the engine and of its floor over one set."""
+    capture, shape = generate(traffic, options.cache)
+    results = {}
+    for name in ("hash", "paper", "analyze"):
+        command = [*VALGRIND, str(EXAMPLES / "throughput"), *MODES[name], str(capture)]
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+        found = re.search(r"Collected : (\d+)", said)
+        if not found:
+            raise SystemExit(f"valgrind says: {said}")
+        measured = begin(shape)
+        measured.instructions.append(int(found[1]))
+        results[name] = measured
+        each = measured.instructions[0] / measured.packets
+        print(f"{traffic.name}: {name}: {each:,.0f} instructions a packet", file=sys.stderr)
+    return results
+
+
 def run_set(traffic: Traffic, options: argparse.Namespace) -> dict[str, Measured]:
     """Measures every mode, and every peer when asked, over one set, turn by turn."""
     capture, shape = generate(traffic, options.cache)
     programs = {
-        name: [str(EXAMPLES / "throughput"), *mode, str(capture)] for name, mode in MODES.items()
+        name: [str(EXAMPLES / "throughput"), *mode, str(capture)]
+        for name, mode in MODES.items()
+        if name in ("hash", *(options.only or MODES))
     }
     for name, words in COMMANDS.items():
+        if name not in (options.only or COMMANDS):
+            continue
         written = str(options.cache / "rows.parquet")
         asked = ["analyze", str(capture), "--table", "flows", "--output", written, *words]
         programs[name] = [sys.executable, "-m", "tcpwhy", *asked]
@@ -229,10 +301,7 @@ def run_set(traffic: Traffic, options: argparse.Namespace) -> dict[str, Measured
             command = text.format(file=capture).split()
             if traffic.name in sets and shutil.which(command[0]):
                 programs[name] = command
-    flows = shape["tcp_flows"]
-    asked = ["git", "describe", "--always", "--dirty"]
-    commit = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False).stdout
-    results = {name: Measured(shape["packets"], flows, commit.strip()) for name in programs}
+    results = {name: begin(shape) for name in programs}
     warm = Measured(1, 1)
     measure(["cat", str(capture)], CPU_SECONDS_MAX, warm)
     for turn in range(options.runs):
@@ -252,23 +321,37 @@ def main() -> int:
     parser.add_argument(
         "--runs", type=int, default=3, help="runs of each program; the median counts"
     )
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=[*MODES, *COMMANDS],
+        help="a program to measure, several times for several; hash, the floor, is always there",
+    )
     parser.add_argument("--peers", action="store_true", help="also tcptrace, tcpdump and tshark")
+    parser.add_argument(
+        "--instructions", action="store_true", help="count instructions of small sets by valgrind"
+    )
     parser.add_argument("--stored", action="store_true", help="measure nothing, show what is kept")
     parser.add_argument("--write", action="store_true", help="write docs/performance.md")
     parser.add_argument(
         "--cache", type=Path, default=TARGET / "bench", help="where traffic is kept"
     )
     options = parser.parse_args()
-    if unknown := [name for name in options.sets if name not in SETS]:
-        parser.error(f"unknown set {unknown[0]}; known: {', '.join(SETS)}")
+    known = SMALL_SETS if options.instructions else SETS
+    if unknown := [name for name in options.sets if name not in known]:
+        parser.error(f"unknown set {unknown[0]}; known: {', '.join(known)}")
     if not options.stored:
         build()
-    for name in () if options.stored else options.sets or SETS:
-        measured = run_set(SETS[name], options)
+    for name in () if options.stored else options.sets or known:
+        measured = (count_set if options.instructions else run_set)(known[name], options)
         results = stored(options.cache)
         results[name] = measured
         store(results, options.cache)
-    report = bench_report.tables(stored(options.cache), [*MODES, *COMMANDS], list(PEERS))
+    results = stored(options.cache)
+    timed = {name: results[name] for name in SETS if name in results}
+    report = bench_report.tables(timed, [*MODES, *COMMANDS], list(PEERS))
+    counted = {name: results[name] for name in SMALL_SETS if name in results}
+    report = "\n\n".join(part for part in (report, bench_report.instructions(counted)) if part)
     print(report)
     if options.write:
         bench_report.write(ROOT / "docs" / "performance.md", report)

@@ -15,12 +15,67 @@ BEGIN, END = "<!-- bench.py writes from here -->", "<!-- to here -->"
 # What a set may cost in times its floor, which is read, decode and hash in the same run.
 BUDGET = {"analyze": 3, "command": 4}
 BUDGET_OPEN = {"analyze": 8}
+# Characters of the longest bar of the chart.
+BAR = 50
 
 
 def tables(results: Results, modes: list[str], peers: list[str]) -> str:
     """Everything that was measured, as Markdown."""
-    parts = [cost(results, modes), floors(results), memory(results), scaling(results)]
-    return "\n\n".join(part for part in [*parts, ratios(results, peers)] if part)
+    if not results:
+        return ""
+    parts = [cost(results, modes), floors(results), chart(results), memory(results)]
+    parts += [scaling(results), ratios(results, peers), provenance(results)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def provenance(results: Results) -> str:
+    """Where and when each set was measured, as far as that is known."""
+    sets: dict[str, list[str]] = {}
+    for name, by_mode in results.items():
+        first = next(iter(by_mode.values()))
+        if first.day:
+            sets.setdefault(f"{first.day}, {first.machine}", []).append(name)
+    return "\n".join(f"- {about}: {', '.join(names)}" for about, names in sets.items())
+
+
+def chart(results: Results) -> str:
+    """The floor, the engine and the command by set, as bars of CPU time per packet."""
+    shown = ["hash", *BUDGET]
+    costs = {
+        (name, mode): by_mode[mode].ns_per_packet()
+        for name, by_mode in results.items()
+        for mode in shown
+        if mode in by_mode and by_mode[mode].cpu_s
+    }
+    if not costs:
+        return ""
+    width = max(len(name) for name in results)
+    unit = max(costs.values()) / BAR
+    lines = []
+    for name in results:
+        for mode in shown:
+            if ns := costs.get((name, mode)):
+                label = name if mode == shown[0] else ""
+                bar = "█" * max(1, round(ns / unit))
+                lines.append(f"{label:{width}}  {mode:7}  {bar} {ns:.0f}")
+    drawn = "\n".join(lines)
+    return f"CPU time per packet in ns:\n\n```text\n{drawn}\n```"
+
+
+def instructions(results: Results) -> str:
+    """Instructions per packet under valgrind, and in times the floor."""
+    rows = []
+    for name, by_mode in results.items():
+        floor = by_mode["hash"].instructions[0]
+        cells = [name, by_mode["hash"].commit, f"{by_mode['hash'].packets:,}"]
+        for measured in by_mode.values():
+            count = measured.instructions[0]
+            cells.append(f"{count / measured.packets:,.0f} ({count / floor:.1f})")
+        rows.append(cells)
+    if not rows:
+        return ""
+    head = ["set", "commit", "packets", *next(iter(results.values()))]
+    return "Instructions per packet (times the floor), under valgrind:\n\n" + table(head, rows)
 
 
 def cost(results: Results, modes: list[str]) -> str:
@@ -50,19 +105,23 @@ def floors(results: Results) -> str:
 
 
 def cell(measured: Measured | None) -> str:
-    """One figure with its spread."""
+    """One figure with its spread, and its instructions where they were counted."""
     if measured is None or not measured.cpu_s:
         return ""
     low, high = measured.spread()
-    return f"{'≥ ' * measured.cut}{measured.ns_per_packet():.0f} ({low:.0f}-{high:.0f})"
+    counts = measured.instructions
+    counted = f", {statistics.median(counts) / measured.packets:,.0f} instr." if counts else ""
+    return f"{'≥ ' * measured.cut}{measured.ns_per_packet():.0f} ({low:.0f}-{high:.0f}{counted})"
 
 
 def memory(results: Results) -> str:
     """Anonymous memory: the most, and how it grows."""
     rows = []
     for name, by_mode in results.items():
-        read, whole = by_mode["read"], by_mode["analyze"]
-        per_flow = (whole.anon_bytes - read.anon_bytes) / max(1, whole.flows)
+        floor, whole = by_mode["hash"], by_mode.get("analyze")
+        if whole is None:
+            continue
+        per_flow = (whole.anon_bytes - floor.anon_bytes) / max(1, whole.flows)
         shown = [by_mode.get(mode) for mode in ("analyze", "analyze, 2 workers", "command")]
         cells = [f"{found.anon_bytes / 1e6:,.0f}" if found else "" for found in shown]
         rows.append([name, *cells, f"{per_flow:,.0f}", f"{whole.anon_slope:.1f}"])
@@ -93,6 +152,8 @@ def ratios(results: Results, peers: list[str]) -> str:
     """How often the CPU time of `analyze` a peer takes."""
     rows = []
     for name, by_mode in results.items():
+        if "analyze" not in by_mode:
+            continue
         own = by_mode["analyze"].ns_per_packet()
         for peer in peers:
             if (measured := by_mode.get(peer)) is not None:

@@ -92,13 +92,13 @@ def limit(one: Mapping[str, Any], tcp: Mapping[str, Any]) -> str:
 
 
 def wait_for_the_timer(raw: list[dict[str, Any]], limits: list[str]) -> None:
-    """Call the wait before a timeout recovery: since something was last sent or acknowledged."""
+    """Call the wait before a timeout the timer's: since something was last sent or acknowledged."""
     for i in range(1, len(raw)):
         if raw[i]["total_rto"] > raw[i - 1]["total_rto"]:
             moved = (raw[i - 1]["bytes_acked"], raw[i - 1]["segs_out"])
             j = i - 1
             while j >= 0 and (raw[j]["bytes_acked"], raw[j]["segs_out"]) == moved:
-                limits[j] = "recovery"
+                limits[j] = "timer"
                 j -= 1
 
 

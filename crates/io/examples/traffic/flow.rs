@@ -76,6 +76,8 @@ pub struct Flow {
     pub period: u64,
     pub loss: f64,
     pub timestamps: bool,
+    /// Every burst is the answer to a request.
+    pub asks: bool,
     pub close: Close,
     /// Only packets of this host pass the monitor.
     pub only: Option<usize>,
@@ -118,6 +120,12 @@ impl Flow {
     /// Whether it is a TCP flow.
     pub fn is_tcp(&self) -> bool {
         self.kind != Kind::Udp
+    }
+
+    /// The same rate in bursts of so many segments.
+    pub fn in_bursts(self, segments: u32) -> Flow {
+        let period = self.period / u64::from(self.burst) * u64::from(segments);
+        Flow { burst: segments, period, ..self }
     }
 
     /// Counts the event that brings the flow in.
@@ -191,11 +199,12 @@ impl Flow {
             }
             Step::Request => {
                 let think = self.random.below(5_000 * MICROSECOND);
-                then(self.tau[1] + think, Step::Data, 0);
+                then(self.tau[1] + think, Step::Data, event.index);
                 let request =
                     Packet { flags: PSH, payload_len: self.request_len, ..Packet::default() };
-                self.send(event.at, 0, (0, 0), request, capture)?;
-                self.state.requested = u32::from(self.request_len);
+                let seen = self.sequence(event.index);
+                self.send(event.at, 0, (0, seen), request, capture)?;
+                self.state.requested += u32::from(self.request_len);
                 Ok(())
             }
             Step::Fin => {
@@ -246,12 +255,14 @@ impl Flow {
         }
         if !last {
             let spread = self.period / 16 + 1;
-            let gap = if (index + 1).is_multiple_of(self.burst) {
+            let pause = (index + 1).is_multiple_of(self.burst);
+            let gap = if pause {
                 self.period - spread / 2 + self.random.below(spread)
             } else {
                 LINE_GAP_NS
             };
-            then(gap, Step::Data, index + 1);
+            let next = if pause && self.asks { Step::Request } else { Step::Data };
+            then(gap, next, index + 1);
         } else {
             let patience = if self.state.hole.is_some() { 2 * self.rtt() + self.period } else { 0 };
             match self.close {

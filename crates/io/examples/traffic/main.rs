@@ -7,7 +7,8 @@
 //!
 //! `paper N`: N connections at the same time, 1 Mbit/s each, in packets of 1500 bytes (Bauer et al.
 //! 2021, section V). `paced N`: the same with round trips shorter than the gaps between pairs, and
-//! 0.1 % loss. `mawi N`: a mix like a day of the MAWI archive, N scaled so that 400,000 gives
+//! 0.1 % loss. `chunks N`: the same rate in chunks of 60 kB. `asked N`: in answers of 12 kB, each
+//! to a request. `mawi N`: a mix like a day of the MAWI archive, N scaled so that 400,000 gives
 //! 381,000 TCP and 206,000 UDP flows. `open N`: N short exchanges that never close. The shape of
 //! what was written goes to stderr as JSON.
 
@@ -25,7 +26,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: traffic paper|paced|mawi|open FLOWS FILE|- \
+const USAGE: &str = "usage: traffic paper|paced|chunks|asked|mawi|open FLOWS FILE|- \
                      [--seed N] [--snaplen BYTES] [--seconds N] [--flow-packets-max N]";
 
 fn main() -> ExitCode {
@@ -78,6 +79,8 @@ impl Arguments {
         match self.kind.as_str() {
             "paper" => Ok(Mix::paper(self.seed, self.flows, self.seconds.unwrap_or(10))),
             "paced" => Ok(Mix::paced(self.seed, self.flows, self.seconds.unwrap_or(10))),
+            "chunks" => Ok(Mix::chunks(self.seed, self.flows, self.seconds.unwrap_or(10))),
+            "asked" => Ok(Mix::asked(self.seed, self.flows, self.seconds.unwrap_or(10))),
             "open" => Ok(Mix::open(self.seed, self.flows, self.seconds.unwrap_or(60))),
             "mawi" => {
                 let seconds = self.seconds.unwrap_or(120);

@@ -18,6 +18,8 @@ pub struct Mix {
 enum Shape {
     Paper,
     Paced,
+    Chunks,
+    Asked,
     Mawi { packets_max: u32 },
     Open,
 }
@@ -28,6 +30,9 @@ const MILLISECOND: u64 = 1_000_000;
 const PAPER_BEGIN_NS: u64 = 100 * MILLISECOND;
 /// Segments lost of a paced connection.
 const PACED_LOSS: f64 = 0.001;
+/// Segments of a chunk, and of an answer.
+const CHUNK_SEGMENTS: u32 = 40;
+const ANSWER_SEGMENTS: u32 = 8;
 /// Flows of the measured mix (400 k: 381 k TCP and 206 k UDP), per flow that is asked for.
 const TCP_PER_FLOW: f64 = 0.9525;
 const UDP_PER_FLOW: f64 = 0.515;
@@ -54,6 +59,16 @@ impl Mix {
         Mix { shape: Shape::Paced, ..Mix::paper(seed, flows, seconds) }
     }
 
+    /// The same rate in chunks of 60 kB, and pauses between them.
+    pub fn chunks(seed: u64, flows: u64, seconds: u64) -> Mix {
+        Mix { shape: Shape::Chunks, ..Mix::paper(seed, flows, seconds) }
+    }
+
+    /// The same rate in answers of 12 kB, each to a request.
+    pub fn asked(seed: u64, flows: u64, seconds: u64) -> Mix {
+        Mix { shape: Shape::Asked, ..Mix::paper(seed, flows, seconds) }
+    }
+
     /// A mix like a transit link's; `packets_max` bounds the largest flows.
     pub fn mawi(seed: u64, flows: u64, seconds: u64, packets_max: u32) -> Mix {
         let flows = (flows as f64 * (TCP_PER_FLOW + UDP_PER_FLOW)) as u64;
@@ -76,6 +91,11 @@ impl Mix {
         let flow = match self.shape {
             Shape::Paper => self.paper_flow(number, 10..100, random),
             Shape::Paced => Flow { loss: PACED_LOSS, ..self.paper_flow(number, 2..50, random) },
+            Shape::Chunks => self.paper_flow(number, 2..50, random).in_bursts(CHUNK_SEGMENTS),
+            Shape::Asked => {
+                let flow = self.paper_flow(number, 2..50, random).in_bursts(ANSWER_SEGMENTS);
+                Flow { sender: 1, request_len: 300, asks: true, ..flow }
+            }
             Shape::Mawi { packets_max } => self.mawi_flow(number, packets_max, random),
             Shape::Open => self.open_flow(number, random),
         };
@@ -235,6 +255,7 @@ impl Mix {
             period: MILLISECOND,
             loss: 0.0,
             timestamps: true,
+            asks: false,
             close: Close::Fin,
             only: None,
             random,

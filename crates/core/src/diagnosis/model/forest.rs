@@ -2,7 +2,7 @@
 //!
 //! A walk takes the same number of steps in every tree: nothing is left to be predicted, and
 //! processors walk several trees at once. A step is seven instructions. Numbers of nodes have two
-//! bytes, and there is room for all of them, so that none needs a check.
+//! bytes, and there is room for one more than any of them, so that none needs a check.
 
 use super::table::Table;
 use super::{ANSWERS, ByAnswer};
@@ -37,7 +37,9 @@ const LEAVES: usize = 1 << DEPTH;
 /// Nodes of a tree, with the leaves.
 const NODES: usize = 2 * LEAVES;
 /// Numbers of nodes.
-const ROOM: usize = 1 << 16;
+const NUMBERS: usize = 1 << 16;
+/// A power of two above all of them.
+const ROOM: usize = 2 * NUMBERS;
 /// Columns: the items, and what they said before.
 const COLUMNS: usize = 2 * COUNT;
 /// The column of a node that asks nothing.
@@ -71,11 +73,12 @@ impl Forest {
         let (mine, other) = (&self.steps[answer], &self.steps[rival]);
         let mut moves = [0.0; KEYS];
         for tree in 0..self.leaves.len() {
-            let mut at = root(tree);
+            // In the width of an address, since other places are found by it too.
+            let mut at = usize::from(root(tree));
             for _ in 0..DEPTH {
-                let node = self.node(at);
-                at = node.next(&keys);
-                moves[node.column()] += mine[usize::from(at)] - other[usize::from(at)];
+                let node = &self.nodes[at];
+                at = usize::from(node.above) + usize::from(node.is_below(&keys));
+                moves[node.column()] += mine[at] - other[at];
             }
         }
         std::array::from_fn(|column| moves[column] + moves[COLUMNS + column])
@@ -97,7 +100,7 @@ impl Forest {
         };
         table.many(|table| {
             let tree = forest.leaves.len();
-            assert!(tree < ROOM / NODES, "too many trees: see ROUNDS of tools/fit");
+            assert!(tree < NUMBERS / NODES, "too many trees: see ROUNDS of tools/fit");
             let first = tree * NODES;
             forest.leaves.push([[0; ANSWERS]; LEAVES]);
             // Where nothing is asked, both ways lead to the same leaf.
@@ -144,7 +147,12 @@ impl Node {
     #[inline(always)]
     fn next(&self, keys: &Keys) -> u16 {
         // In two bytes: an addition with carry, where a wider sum would become part of an address.
-        self.above.wrapping_add(u16::from(keys[self.column()] < self.threshold))
+        self.above.wrapping_add(u16::from(self.is_below(keys)))
+    }
+
+    #[inline(always)]
+    fn is_below(&self, keys: &Keys) -> bool {
+        keys[self.column()] < self.threshold
     }
 
     #[inline(always)]

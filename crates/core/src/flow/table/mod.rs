@@ -11,6 +11,7 @@ pub mod class;
 mod evict;
 mod log;
 mod packed;
+mod pools;
 mod short;
 mod state;
 
@@ -20,7 +21,8 @@ use crate::units::{Nanos, Seq};
 use crate::wire::hash::HashKey;
 use crate::wire::{FlowKey, Segment};
 use class::{Class, Lists, Timeouts};
-use log::{Log, Pools};
+use log::Log;
+use pools::Pools;
 use state::State;
 use std::hint::black_box;
 

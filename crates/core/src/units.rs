@@ -81,6 +81,14 @@ impl Sub for Nanos {
     }
 }
 
+/// Makes `most` at least `value`.
+#[inline(always)]
+pub(crate) fn raise(most: &mut Option<u64>, value: u64) {
+    if most.is_none_or(|most| value > most) {
+        *most = Some(value);
+    }
+}
+
 /// A count as a floating-point number. Counts have 63 bits at most, and for these processors have
 /// an instruction.
 #[inline(always)]

@@ -12,9 +12,9 @@ pub fn is_unanswered(case: &Case) -> bool {
     seen && !answered && waited
 }
 
-/// Whether nobody answers, for certain. RFC 9293 section 3.8.3 has a sender tell the layer below of
-/// trouble after three repetitions without an answer, and RFC 6298 doubles its timer each time. Two
-/// are enough of a direction of which nothing was ever acknowledged; fewer are left to the items.
+/// Whether nobody answers, for certain. After three repetitions without an answer a sender tells
+/// the layer below of trouble (RFC 9293 section 3.8.3). Two are enough of a direction of which
+/// nothing was ever acknowledged; fewer are left to the items.
 pub fn is_certain(case: &Case) -> bool {
     let (facts, never) = (&case.facts, case.context.unanswered);
     let long = facts.span_s >= SHORTEST_S.max(FEWEST_ROUNDS * case.rtt_min_s().unwrap_or(0.0));

@@ -6,7 +6,7 @@ use crate::flow::loss::seed::SeedCount;
 use crate::flow::observer::{Ack, Data, Observer};
 use crate::flow::path::sketch::Sketch;
 use crate::flow::time::plain_sums::PlainSums;
-use crate::units::{Nanos, Seq};
+use crate::units::{Nanos, Seq, raise};
 
 /// What a direction sent, and what became of it. The columns of the flows table say what each is.
 #[derive(Clone, Debug, Default)]
@@ -145,13 +145,5 @@ impl Observer for Totals {
     #[inline(always)]
     fn on_loss(&mut self, _data: &Data<'_>) {
         self.loss_events += 1;
-    }
-}
-
-/// Makes `most` at least `value`.
-#[inline(always)]
-pub(super) fn raise(most: &mut Option<u64>, value: u64) {
-    if most.is_none_or(|most| value > most) {
-        *most = Some(value);
     }
 }

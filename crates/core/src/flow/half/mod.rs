@@ -2,6 +2,7 @@
 
 mod facts;
 mod plain;
+mod run;
 
 use crate::flow::entry::Entry;
 use crate::flow::loss::history::LossHistory;

@@ -1,8 +1,8 @@
 //! What a direction does with plain segments ([`Flow::take_plain`](crate::flow::Flow::take_plain)).
 
 use super::{Half, Said, way};
-use crate::flow::connection::plain::Run;
 use crate::flow::entry::Entry;
+use crate::flow::half::run::Run;
 use crate::flow::loss::ledger::{Acked, Flight};
 use crate::flow::observer::{Ack, Around, Observer};
 use crate::flow::path::window::Advertised;
@@ -27,7 +27,7 @@ impl Half {
         let until = self.timeline.interval_end(interval)?;
         let (ack, window_raw, sums) = (said.ack, said.window_raw, PlainSums::new(mss));
         let steady = (self.timeline.is_steady(), 0);
-        Some(Run { mss, until, ack, window_raw, receiver_seq, sums, steady, least: None })
+        Some(Run { mss, until, ack, window_raw, receiver_seq, sums, steady, chosen: None })
     }
 
     /// Whether `entry`, which comes from this side, is plain data.
@@ -90,7 +90,7 @@ impl Half {
         let room = self.window.has_room(end, run.mss);
         self.timeline.plain_data(ts, room, is_idle, before + 1);
         let in_flight = Flight { una: self.ledger.flight().una, next: end, repairing: false };
-        self.capacity.plain_data(entry, around, before + 1, (&self.mss, run));
+        self.capacity.plain_data(entry, around, before + 1, &self.mss, &mut run.chosen);
         self.queue.plain_data(entry);
         if let Some(round) = self.queue.turn_plain(ts, una, &in_flight) {
             self.timeline.take_round(&round, self.rtt.min, run.mss);

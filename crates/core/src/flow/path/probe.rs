@@ -5,12 +5,12 @@ use super::delay::{Tau, is_near_sender};
 use super::delivery::Delivery;
 use super::mss::Mss;
 use super::queue::QueueSense;
-use crate::flow::connection::plain::Run;
 use crate::flow::entry::Entry;
 use crate::flow::observer::{Ack, Around, Data, Observer};
 use crate::flow::totals::Totals;
 use crate::reason::{CapacityMethod, CapacityUnknown};
 use crate::units::BitRate;
+use crate::units::Nanos;
 
 /// Samples of the capacity, and the rate that was reached.
 #[derive(Debug, Default)]
@@ -106,6 +106,15 @@ impl CapacityProbe {
     }
 }
 
+/// By which delays the stream that shows the capacity was chosen last.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chosen {
+    /// The least delays to both ends.
+    least: [Nanos; 2],
+    /// Whether it is the data.
+    is_data: bool,
+}
+
 impl CapacityProbe {
     /// [`Observer::on_data`] of plain data.
     #[inline(always)]
@@ -114,19 +123,20 @@ impl CapacityProbe {
         entry: &Entry,
         around: Around<'_>,
         data_packets: u64,
-        (mss, run): (&Mss, &mut Run),
+        mss: &Mss,
+        chosen: &mut Option<Chosen>,
     ) {
         if data_packets < COLLECT_FROM {
             return;
         }
         let collector = self.collector.get_or_insert_default();
         let least = Tau::least_of(around.sender, around.receiver);
-        let is_data = match run.least {
-            Some((before, is_data)) if before == least => is_data,
+        let is_data = match chosen {
+            Some(before) if before.least == least => before.is_data,
             _ => {
                 collector.choose(stream_of(around, mss));
                 let is_data = collector.stream() == Some(Stream::Data);
-                run.least = Some((least, is_data));
+                *chosen = Some(Chosen { least, is_data });
                 is_data
             }
         };

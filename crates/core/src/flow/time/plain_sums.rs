@@ -2,8 +2,7 @@
 
 use super::sums::Sums;
 use crate::flow::entry::Entry;
-use crate::flow::totals::raise;
-use crate::units::{Nanos, float};
+use crate::units::{Nanos, float, raise};
 use crate::wire::flags;
 
 /// Sums over full segments of new data that fall into the same window of scores.

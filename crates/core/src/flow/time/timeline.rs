@@ -12,8 +12,7 @@ use super::sums::Sums;
 use super::writer::Wait;
 use crate::flow::loss::ledger::Kind;
 use crate::flow::observer::{Ack, Around, Data, Observer, RoundTrip};
-use crate::flow::totals::raise;
-use crate::units::{Nanos, float};
+use crate::units::{Nanos, float, raise};
 use crate::wire::flags;
 
 /// Intervals and periods, and what Isolate needs to tell them.

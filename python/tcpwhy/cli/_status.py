@@ -65,7 +65,7 @@ def warnings(names: Sequence[str], result: Result, say: Callable[[str], None]) -
                 say(f"{name} is down: no packets come until it is up again")
             elif is_up and name in down:
                 away = time.monotonic() - down.pop(name)
-                say(f"{name} is up again after {away:.0f} s, of which nothing is known")
+                say(f"{name} is up again after {away:.0f} s without a capture")
 
         hidden = result.standing().counters.get("packets_tag_hidden", 0)
         if hidden and not told:

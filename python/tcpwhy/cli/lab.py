@@ -56,7 +56,7 @@ EXAMPLES_OF = {
 
 @click.group("lab", cls=DescribedGroup)
 def command() -> None:
-    """Run scenarios on the kernel's TCP, and check the analysis against what is true.
+    """Run scenarios on the kernel's TCP, and check the analysis against the truth.
 
     Hosts are network namespaces that have no name and end with this command, however it ends.
     The path between them is emulated by the simulator's own elements in real time.
@@ -183,7 +183,7 @@ def check_(
     min_share: float,
     format: str,
 ) -> int:
-    """Run scenarios, analyse the captures, and compare the verdicts with what is true."""
+    """Run scenarios, analyse the captures, and compare the verdicts with the truth."""
     from tcpwhy.lab import check
 
     total: Scores = {}

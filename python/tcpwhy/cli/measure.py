@@ -44,16 +44,16 @@ SECTION = "Hosts and tests"
 EXAMPLES = (
     "# the other end",
     "tcpwhy measure --server",
-    "# ten seconds to it, with what limits each of them",
+    "# send for ten seconds; see what limits each second",
     "tcpwhy measure server.example",
-    "# from it, as JSON",
+    "# receive instead, as JSON",
     "tcpwhy measure server.example --reverse --json",
 )
 
 
 @click.command("measure", cls=Described)
 @click.argument("host", required=False, metavar="HOST[:PORT]")
-@click.option("-s", "--server", is_flag=True, help="Wait for tests, ours or iperf3's.")
+@click.option("-s", "--server", is_flag=True, help="Wait for tests by tcpwhy or iperf3.")
 @click.option(
     "-p", "--port", type=click.IntRange(0, 65535), metavar="PORT", help="Port.  [default: 5201]"
 )
@@ -62,7 +62,7 @@ EXAMPLES = (
 @click.option(
     "-t", "--time", "duration", type=DURATION, default="10s", show_default=True, help="How long."
 )
-@click.option("-n", "--bytes", type=BYTES, help="How many bytes, instead of how long.")
+@click.option("-n", "--bytes", type=BYTES, help="Bytes to transfer, instead of a time.")
 @click.option("-O", "--omit", type=DURATION, help="Skip the first part, such as slow start.")
 @click.option(
     "-i",
@@ -105,7 +105,7 @@ def command(host: str | None, server: bool, **options: Any) -> int:
     HOST runs `tcpwhy measure --server` or `iperf3 -s`. Rates count what was acknowledged; the
     limits are those that the kernel's own clocks, windows and losses show. Numbers may have
     units: 10M and 10Mbit/s are 10^7, 64K is 64,000 and 64Ki 65,536. No privilege is needed.
-    Options are called as those of iperf3.
+    Options have iperf3's names.
     """
     if server and host:
         raise UsageError(f"--server waits for tests of others; --bind {host} listens there alone")

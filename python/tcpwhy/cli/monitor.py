@@ -66,7 +66,7 @@ EXAMPLES = (
     "--keep-size",
     type=SIZE,
     metavar="BYTES",
-    help="Remove the oldest of a store that is larger, such as 20GB.  [default: all]",
+    help="Delete the oldest parts of a store larger than this, such as 20GB.  [default: all]",
 )
 @click.option("--status/--no-status", default=True, help="A line on standard error every second.")
 @_view.OPTION
@@ -84,7 +84,7 @@ def command(
 ) -> int:
     """Say what limits each TCP connection on a live link.
 
-    It takes CAP_NET_RAW, which is given up with all others once the sockets are open. SIGINT,
+    It needs CAP_NET_RAW, and gives up all capabilities once the sockets are open. SIGINT,
     SIGTERM and SIGHUP end it: open flows are written, and the exit code is 130.
     """
     targets = outputs or ("-",)

@@ -67,11 +67,9 @@ EXAMPLES = (
 @click.option(
     "--dport", type=click.IntRange(1, 65535), metavar="PORT", help="The same for the other end."
 )
-@click.option(
-    "--interval", type=DURATION, default="1s", show_default=True, help="Time that is looked at."
-)
+@click.option("--interval", type=DURATION, default="1s", show_default=True, help="Time to observe.")
 @click.option("--count", type=COUNT, help="How many intervals.  [default: 1, as ss]")
-@click.option("-w", "--watch", is_flag=True, help="Go on until Ctrl-C.")
+@click.option("-w", "--watch", is_flag=True, help="Repeat until Ctrl-C.")
 @click.option("-a", "--all", "all_", is_flag=True, help="Sockets on which nothing moves as well.")
 @click.option("--evidence", is_flag=True, help="The numbers behind each limit, on a second line.")
 @click.option(

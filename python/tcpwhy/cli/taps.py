@@ -49,7 +49,7 @@ EXAMPLES = (
     "--merge",
     "is_merge",
     is_flag=True,
-    help="Make one of both: captures of one direction each are judged together, rows are merged.",
+    help="Join both points: captures of one direction each are judged together, rows are merged.",
 )
 @OUTPUT
 def command(
@@ -67,8 +67,8 @@ def command(
     both ends. Their clocks need not agree. A point is a capture, a store, a folder or a file of
     Parquet, a file of DuckDB, or topics of Kafka: kafka://BROKER/NAME.
 
-    With --merge, captures are two directions of it, of asymmetric paths or the two ports of a
-    splitter: the verdicts are those of both together, as analyze gives them. Rows are merged: each
+    With --merge, each capture has one direction: of an asymmetric path, or from one port of a
+    splitter. They are judged together, as analyze judges one capture. Rows are merged: each
     direction has those of the point nearer to its sender, at the times of the first clock.
     """
     if is_merge:

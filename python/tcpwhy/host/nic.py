@@ -43,7 +43,7 @@ def offloads(device: Device) -> Iterator[Advice]:
 
 def sending(device: Device) -> Iterator[Advice]:
     """Look for what cuts packets only after a capture saw them: of this host's own."""
-    why = "; only if this host's own transfers are what is looked at: it costs processor time"
+    why = "; only to look at this host's own transfers: it costs processor time"
     yield from _switched(device, "packets it sends", _SPLIT, "seen before they are cut", why)
 
 
@@ -61,10 +61,11 @@ def _switched(
         yield Advice(subject, f"one by one ({', '.join(known)} off)")
         return
     stuck = [short for short in active if known[short].fixed]
-    fixed = f", of which {', '.join(stuck)} cannot be switched off here" if stuck else ""
+    fixed = f" ({', '.join(stuck)} cannot be switched off here)" if stuck else ""
     off = " ".join(f"{short} off" for short in free)
     remedy = f"ethtool -K {device.name} {off}{why}" if free else ""
-    yield Advice(subject, f"{fate} by {', '.join(active)}{fixed}: offload_seen tells", remedy)
+    what = f"{fate} by {', '.join(active)}{fixed}; the column offload_seen says where"
+    yield Advice(subject, what, remedy)
 
 
 def queues(device: Device) -> Iterator[Advice]:

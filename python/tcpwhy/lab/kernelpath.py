@@ -85,8 +85,8 @@ def remedy(lacks: list[str]) -> str:
     """Say what to do about missing disciplines."""
     modules = [{"police": "cls_matchall act_police"}.get(kind, f"sch_{kind}") for kind in lacks]
     return (
-        f"modprobe {' '.join(modules)}, or a kernel that has them, or run without "
-        "`--emulator kernel`: the lab's own emulator needs none"
+        f"modprobe {' '.join(modules)}; or run without `--emulator kernel`: the lab's own emulator "
+        "needs none of them"
     )
 
 

@@ -63,7 +63,7 @@ def _of_flows(source: Source) -> Iterator[Note]:
         ("handshake_seen", "whose handshake is not in the data: options are unknown", True),
         ("offload_seen", "with super-packets of segmentation offload: timing is coarser", False),
         ("rtt_mean_ns", "without a round-trip time: nothing acknowledged what was sent", False),
-        ("missed_bytes", "of which bytes are missing here that were acknowledged", True),
+        ("missed_bytes", "with acknowledged bytes that the capture missed", True),
         ("window_scale_source", "whose window scale is inferred", False),
         ("capacity_bps", "without an estimate of the capacity of their path", False),
     )

@@ -28,11 +28,14 @@ class Direction:
     sure: bool = True
     twin: str | None = None
     """A capture of the same recording, or of the same program."""
+    developed: bool = False
+    """Its answer was looked into before a rule was changed."""
 
     @property
     def judges(self) -> bool:
         """Whether it only judges: nothing may be chosen by it."""
-        return int(self.capture[1:]) % 2 == 1 and self.twin is None
+        is_odd = int(self.capture[1:]) % 2 == 1
+        return is_odd and self.twin is None and not self.developed
 
 
 @dataclass(frozen=True)

@@ -149,7 +149,7 @@ WEIGHT = {"worlds": 1.0, "variants": 4.0, "policing": 4.0, "real": 10.0, "record
 HELD_WEIGHT = {"worlds": 1.0, "variants": 0.02, "recordings": 5.0}
 CALIBRATE_FROM = 100_000
 OF_WORLD = 12
-"""Intervals of a world that are fitted: others of the same world would say much the same again."""
+"""Intervals of a world that are fitted, so that a fit of more worlds takes no longer."""
 
 if __name__ == "__main__":
     main()

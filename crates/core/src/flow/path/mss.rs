@@ -57,6 +57,10 @@ impl Mss {
             self.conclude();
         }
         let limit = self.offered.unwrap_or(MAX_WITHOUT_OPTION);
+        if self.is_whole_option(len) {
+            self.consider(len);
+            return;
+        }
         if len > limit {
             // Nine tenths of a jumbo frame without the option is a larger MSS, not an offload.
             self.super_packets |= self.offered.is_some() || len > MAX_JUMBO;
@@ -70,6 +74,13 @@ impl Mss {
         }
     }
 
+    /// Whether a payload fills the MSS option although timestamps come with it, as stacks from
+    /// before RFC 6691 send them. Where super-packets are seen it is as likely a segment and a bit.
+    fn is_whole_option(&self, len: u32) -> bool {
+        let whole = self.offered.map(|offered| offered + self.taken);
+        self.taken > 0 && !self.super_packets && whole == Some(len)
+    }
+
     fn consider(&mut self, len: u32) {
         if let Some(candidate) = self.candidates.iter_mut().find(|candidate| candidate.0 == len) {
             candidate.1 += 1;
@@ -80,6 +91,9 @@ impl Mss {
                     return;
                 }
                 self.observed = Some(len);
+                if self.is_whole_option(len) {
+                    (self.offered, self.taken) = (Some(len), 0);
+                }
                 self.conclude();
                 self.candidates = [(0, 0); 4];
             }
@@ -139,7 +153,9 @@ impl Mss {
             (0, true)
         } else if len == mss {
             (1, false)
-        } else if len <= mss.max(self.offered.unwrap_or(MAX_WITHOUT_OPTION)) {
+        } else if len <= mss.max(self.offered.unwrap_or(MAX_WITHOUT_OPTION))
+            || self.is_whole_option(len)
+        {
             // Not yet learned, but no more than one packet may carry.
             (1, false)
         } else {
@@ -199,6 +215,23 @@ mod tests {
         assert_eq!(mss.split(1460), (1, false));
         mss.learn(2920, false);
         assert!(mss.super_packets);
+    }
+
+    #[test]
+    fn a_sender_may_fill_the_option_beside_its_timestamps() {
+        let mut mss = Mss::default();
+        mss.offer(1392, true);
+        mss.learn(1392, true);
+        assert_eq!((mss.split(1392), mss.super_packets), ((1, false), false));
+        mss.learn(1392, true);
+        mss.learn(1392, true);
+        assert_eq!((mss.value(), mss.offered()), (1392, Some(1392)));
+        mss.learn(2784, true);
+        assert!(mss.super_packets);
+        let mut joined = Mss::default();
+        joined.offer(1460, true);
+        joined.learn(2896, true);
+        assert_eq!(joined.split(1460), (1, true), "a segment and 12 bytes, joined by offload");
     }
 
     #[test]

@@ -8,6 +8,7 @@ import time
 import kernel
 import packets
 import pytest
+from browser import analysed
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 PATIENCE_S = 60
@@ -41,6 +42,18 @@ def appears(path):
 def test_a_server_of_active_tests(running, number):
     process = running("measure", "--server", "--port", "0")
     assert "listening" in process.stderr.readline()
+    process.send_signal(number)
+    assert process.wait(PATIENCE_S) == 130
+    assert process.stderr.read().strip() == ""
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("after_s", [0, 0.001, 0.005, 0.02, 0.1])
+def test_a_dashboard_from_the_moment_it_says_where_it_is(running, number, after_s, tmp_path):
+    store = analysed(tmp_path / "store", "slow_reader")
+    process = running("serve", store, "--port", "0")
+    assert "dashboard" in process.stderr.readline()
+    time.sleep(after_s)
     process.send_signal(number)
     assert process.wait(PATIENCE_S) == 130
     assert process.stderr.read().strip() == ""

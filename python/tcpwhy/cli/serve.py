@@ -16,6 +16,7 @@ import click
 from tcpwhy._core import TcpwhyError, UsageError
 from tcpwhy.cli._help import Described
 from tcpwhy.cli._options import INPUT
+from tcpwhy.cli._stopping import stopping
 from tcpwhy.extras import require
 from tcpwhy.store import Store
 
@@ -137,8 +138,17 @@ def _serve(server: object, host: str, *, is_secure: bool, token: str | None) -> 
         link += f"login?token={token}"
         if not is_secure:
             _say("the token goes over the network unencrypted: --certificate and --key change that")
-    _say(f"the dashboard is at {link} (Ctrl-C ends it)")
-    server.run(sockets=[listener])  # type: ignore[attr-defined]
+
+    def end() -> None:
+        server.should_exit = True  # type: ignore[attr-defined]
+
+    # uvicorn looks after signals only once its loop runs; one that comes earlier would cut its
+    # start in two, with a traceback.
+    with stopping(end) as came:
+        _say(f"the dashboard is at {link} (Ctrl-C ends it)")
+        server.run(sockets=[listener])  # type: ignore[attr-defined]
+    if came:
+        raise KeyboardInterrupt
 
 
 def _token(file: Path | None, *, needed: bool) -> str | None:

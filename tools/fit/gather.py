@@ -5,6 +5,7 @@ Each source is cut by what it is for: fitting, calibration, judging. No draw ser
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import sys
 import tempfile
@@ -124,9 +125,16 @@ def thinned(rows: Rows, most: int) -> Rows:
 
 
 def key(cases: list[Any]) -> str:
-    """Name what is gathered: other cases, items or generators are another file."""
-    said = f"{items()}{worlds.VERSION}{cases}{_core.world_version()}"
+    """Name what is gathered: other cases, items, generators or truths are another file."""
+    said = f"{items()}{worlds.VERSION}{cases}{_core.world_version()}{truth_digest()}"
     return hashlib.sha256(said.encode()).hexdigest()[:12]
+
+
+@functools.cache
+def truth_digest() -> str:
+    """Name the code that says what is right."""
+    files = sorted(path for pattern in TRUTH for path in ROOT.glob(pattern))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
 def joined(parts: list[dict[str, Any]]) -> dict[str, np.ndarray]:
@@ -321,6 +329,7 @@ def real_halves(judges: bool) -> list[tuple[real.Direction, ...]]:
     return [tuple(found) for found in by_capture.values()]
 
 
+TRUTH = ("crates/sim/src/truth/*.rs", "tools/kernel_worlds/judged.py", "tools/accuracy/*.toml")
 DRAW_FIT = 101
 """The draw of variants that is fitted; that of the page only judges."""
 DRAW_CALIBRATE = 102

@@ -1,14 +1,15 @@
 //! From the facts of a half to its verdicts: the paper's tree and the refined diagnosis, for each
 //! interval, each period and the whole.
 
+use crate::diagnosis::brief::{asks_the_model, at_once};
 use crate::diagnosis::memory::{Memory, Observed};
+use crate::diagnosis::model::MODEL;
 use crate::diagnosis::model::filter::Belief;
-use crate::diagnosis::model::{self, MODEL};
 use crate::diagnosis::remedy::Advised;
 use crate::diagnosis::tally::Tally;
 use crate::diagnosis::{
-    Case, Cause, Confidence, Context, Facts, Finding, Limitation, ONE_WAY, Shares, SoFar, diagnose,
-    doubt, evidence, headroom,
+    Case, Context, Facts, Finding, Limitation, ONE_WAY, Shares, SoFar, diagnose, doubt, evidence,
+    headroom,
 };
 use crate::flow::half::Half;
 use crate::flow::path::capacity::Capacity;
@@ -132,7 +133,9 @@ impl Judge<'_> {
         let (scores, mut columns) = self.paper(interval.kind, &window.sums, window.gaps.as_deref());
         if let Some((case, observed, finding)) = refined {
             self.refine(&mut columns, &case, finding.as_ref());
-            if let Some(finding) = &finding {
+            if let Some(finding) = &finding
+                && asks_the_model(&case)
+            {
                 argue(&mut columns, &observed, finding);
             }
             self.observed = Some(Box::new(observed));
@@ -165,7 +168,10 @@ impl Judge<'_> {
                 past.take(period, answer);
             }
         }
-        let case = self.options.refined.then(|| self.case(&past.sums));
+        let case = self.options.refined.then(|| {
+            let case = self.case(&past.sums);
+            Case { whole_bps: case.so_far.goodput_bps, ..case }
+        });
         let finding = case.as_ref().and_then(|case| self.longest(case));
         let whole = rows.then(|| {
             let (scores, mut columns) = self.paper_of_periods(&past);
@@ -354,12 +360,6 @@ impl Judge<'_> {
     }
 }
 
-/// Whether the items of evidence decide: where nothing was waited for, they had no say, and have
-/// none in the argument.
-fn asks_the_model(case: &Case) -> bool {
-    case.facts.span_s > 0.0
-}
-
 /// Says what speaks for a finding and what against it.
 fn argue(columns: &mut Verdict, observed: &Observed, finding: &Finding) {
     let answer = finding.cause.limitation() as usize;
@@ -368,27 +368,3 @@ fn argue(columns: &mut Verdict, observed: &Observed, finding: &Finding) {
     columns.speaks_for = if_any(argument.speaks_for);
     columns.speaks_against = if_any(argument.speaks_against);
 }
-
-/// A direction that sent all it had at once and waited for nothing: there was no more to send,
-/// unless the window closed on it. `None` where it waited, for what the capture does not show.
-fn at_once(case: &Case) -> Option<Finding> {
-    if asks_the_model(case) {
-        return None;
-    }
-    let fits = case.facts.packets <= INITIAL_WINDOW;
-    let probability = if fits { AT_ONCE } else { AT_ONCE_MANY };
-    let closed = case.facts.closures > 0;
-    let cause = if closed { Cause::ReceiverSlowReader } else { Cause::ApplicationIdle };
-    let mut chances = [0.0; model::ANSWERS];
-    chances[cause.limitation() as usize] = probability;
-    let confidence = if fits { Confidence::Medium } else { Confidence::Low };
-    let shares = Shares::default();
-    Some(Finding { cause, probability, confidence, alternative: None, chances, shares })
-}
-
-/// How often the program had no more than what left at once: a prior, for nothing is measured.
-const AT_ONCE: f32 = 0.9;
-/// The same of more than an initial window.
-const AT_ONCE_MANY: f32 = 0.6;
-/// Segments of an initial window (RFC 6928).
-const INITIAL_WINDOW: u64 = 10;

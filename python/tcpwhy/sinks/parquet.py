@@ -6,6 +6,7 @@ file, `NAME.<ulid>.parts`, which is there when the run is killed; the end makes 
 """
 
 import glob
+import os
 import shutil
 import tempfile
 import threading
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
 ROWS_HELD = 2**15
 """Rows that wait in memory: of most captures all, some 40 MB."""
 
-STREAMED_GROUP_ROWS = 2**16
-"""Rows of a group of a file that is written while they come: some 80 MB."""
+WORKERS_OF_A_WRITER = 4
+"""A thread that writes keeps up with so many workers, even where most flows are short."""
 
 _PARTS = ".parts"
 
@@ -213,9 +214,10 @@ class _Writing:
         import duckdb
 
         try:
-            with duckdb.connect() as connection:
+            threads = max(1, len(os.sched_getaffinity(0)) // WORKERS_OF_A_WRITER)
+            with steady(duckdb.connect(), threads=threads) as connection:
                 connection.register("coming", self._feed)
-                write_file(connection, "FROM coming", self._path, group_rows=STREAMED_GROUP_ROWS)
+                write_file(connection, "FROM coming", self._path, group_rows=STEADY_GROUP_ROWS)
         except BaseException as error:
             # It is raised where rows are given.
             self._error = error

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 COPY_OPTIONS = {
     "csv": "FORMAT csv, HEADER true",
     "jsonl": "FORMAT json",
-    "parquet": "FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {group_rows}",
+    "parquet": "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE {group_rows}",
 }
 """Formats, each with what DuckDB's COPY has to be told."""
 
@@ -23,14 +23,16 @@ STEADY_GROUP_ROWS = 2**14
 """The same in a long run: a group is in memory while it is written, a row of flows as some 3 kB."""
 
 
-def steady(connection: "duckdb.DuckDBPyConnection") -> "duckdb.DuckDBPyConnection":
+def steady(
+    connection: "duckdb.DuckDBPyConnection", *, threads: int = 1
+) -> "duckdb.DuckDBPyConnection":
     """Prepare a connection for a process that runs for weeks beside a capture.
 
     One thread, so that one row group at a time is in memory and the workers keep their cores.
     DuckDB's allocator keeps what it freed until it is asked for memory again: 800 MB for minutes
     after a join. Here a thread of its own gives it back.
     """
-    connection.execute("SET threads = 1; SET allocator_background_threads = true")
+    connection.execute(f"SET threads = {threads}; SET allocator_background_threads = true")
     return connection
 
 

@@ -6,6 +6,7 @@
 //! a file ([`limit`]).
 
 pub mod adviser;
+pub mod brief;
 mod decimal;
 pub mod doubt;
 pub mod evidence;
@@ -57,6 +58,8 @@ pub struct Case {
     pub so_far: SoFar,
     /// The intervals before it; of a period or the whole, none.
     pub history: History,
+    /// Of a whole direction, what it sent over all its duration in bit/s of payload.
+    pub whole_bps: Option<f64>,
 }
 
 impl Case {
@@ -108,12 +111,17 @@ pub fn diagnose(case: &Case, observed: &Observed, belief: &mut Belief) -> Option
     if !certain && case.is_one_way() {
         return None;
     }
-    let mut log_odds = MODEL.log_odds(observed);
-    possible::rule_out(&mut log_odds, case);
-    if certain {
-        log_odds[Limitation::Unresponsive as usize] += CERTAIN;
-    }
-    let chances = belief.follow(&MODEL.filter, &log_odds, case.facts.span_s as f32);
+    let chances = match brief::fits(case) {
+        true => belief.settle(brief::chances()),
+        false => {
+            let mut log_odds = MODEL.log_odds(observed);
+            possible::rule_out(&mut log_odds, case);
+            if certain {
+                log_odds[Limitation::Unresponsive as usize] += CERTAIN;
+            }
+            belief.follow(&MODEL.filter, &log_odds, case.facts.span_s as f32)
+        }
+    };
     let answer = most_likely(&chances);
     let shares = Shares::of(case, answer.cause(case));
     let finding = Finding { shares, ..found(case, chances) };

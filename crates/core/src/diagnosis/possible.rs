@@ -1,5 +1,6 @@
 //! What the facts of an interval rule out, whatever the items say.
 
+use super::brief::INITIAL_WINDOW;
 use super::model::{ANSWERS, ByAnswer};
 use super::{Case, Limitation};
 
@@ -48,8 +49,6 @@ fn losses_met_no_queue(case: &Case) -> bool {
     is_near && case.facts.losses_timed >= LOSSES_MIN && delay.as_secs_f64() < EMPTY * packet_s
 }
 
-/// Segments that leave before any answer (RFC 6928).
-const INITIAL_WINDOW: u64 = 10;
 /// Log-odds that no evidence makes up for.
 const IMPOSSIBLE: f32 = 30.0;
 /// Share of the way from the sender to the observer.

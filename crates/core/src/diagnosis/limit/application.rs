@@ -4,7 +4,7 @@ use super::{Cause, Limitation};
 use crate::diagnosis::evidence::quiet;
 use crate::diagnosis::remedy::Advised;
 use crate::diagnosis::words::{bytes, count, percent, rate, seconds};
-use crate::diagnosis::{Case, Finding, threshold};
+use crate::diagnosis::{Case, Finding, brief, threshold};
 use crate::record::Text;
 
 /// Whether a queue that is not seen may hold what seems to be missing: far from the sender, without
@@ -121,7 +121,14 @@ pub fn evidence(case: &Case, finding: &Finding) -> Vec<String> {
         }
         _ => String::new(),
     };
-    vec![first, small, pauses, answers, quiet(case), shaper]
+    let little = match brief::fits(case) {
+        true => {
+            let sent = count(case.so_far.packets, "segment");
+            ["all that was sent so far, ", &*sent, ", fits an initial window"].concat()
+        }
+        false => String::new(),
+    };
+    vec![first, small, pauses, answers, little, quiet(case), shaper]
 }
 
 /// What to change.

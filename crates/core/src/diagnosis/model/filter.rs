@@ -39,6 +39,11 @@ impl Belief {
                 softmax(&odds)
             }
         };
+        self.settle(chances)
+    }
+
+    /// Takes chances that are known otherwise.
+    pub fn settle(&mut self, chances: ByAnswer) -> ByAnswer {
         self.chances = Some(chances);
         chances
     }

@@ -10,7 +10,7 @@ def rows(seed):
     """Give rows of two answers that the first column tells; the second one is noise."""
     random = np.random.default_rng(seed)
     told = random.integers(0, 2, 600)
-    right = np.eye(2, dtype=bool)[told]
+    right = np.eye(len(gather.CLASSES), dtype=bool)[told]
     values = np.column_stack([told, random.random(600)]).astype(np.float32)
     empty = np.zeros(600)
     return gather.Rows(

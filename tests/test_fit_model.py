@@ -112,15 +112,15 @@ def grown():
 def test_the_forest_learns_what_is_plain(grown):
     model, values, main = grown
     known = ~np.isnan(values[:, 1])
-    assert (model.logits(values).argmax(1) == main)[known].mean() > 0.95
+    assert (model.outputs(values).argmax(1) == main)[known].mean() > 0.95
 
 
 def test_a_written_file_says_what_the_forest_says(grown, tmp_path):
     model, values, _ = grown
     knots = np.array([[0.2, 0.3], [0.9, 0.8]])
-    kept = calibration.Calibration(0.5, 0.75, np.full(CLASSES, 1 / CLASSES), knots, (0.75, 0.94))
+    kept = calibration.Calibration(0.5, 0.75, np.full(CLASSES - 1, 1 / 2), knots, (0.75, 0.94))
     path = tmp_path / "new" / "weights.bin"
-    weights.write(path, ["a model", "answers: a b c"], model, kept)
+    weights.write(path, ["a model", "outputs: a b c"], model, kept)
     read = Weights(path.read_bytes())
     assert read.left_over == b""
     assert len(read.trees) == len(model.trees()) == 20
@@ -131,7 +131,7 @@ def test_a_written_file_says_what_the_forest_says(grown, tmp_path):
     column, threshold, *_ = next(tree for tree in read.trees if isinstance(tree, tuple))
     some = np.concatenate([values[:300], np.full((1, 4), np.nan, np.float32), values[:1]])
     some[-1, column] = threshold
-    error = np.abs(read.logits(some) - model.logits(some)).max()
+    error = np.abs(read.summed(some) - model.outputs(some)).max()
     # A leaf is off by half a step at most, and every tree has one.
     assert error <= len(read.trees) * read.scale * 0.51
-    assert np.abs(model.logits(some)).max() > 100 * error
+    assert np.abs(model.outputs(some)).max() > 100 * error

@@ -8,16 +8,16 @@ LEAF = 0xFFFF
 
 
 class Weights:
-    """What a file of weights has."""
+    """What a file of weights has: one output more than answers, of which one has two."""
 
     def __init__(self, content):
         head, _, self._rest = content.partition(b"\n\n")
         self.head = head.decode()
-        self.answers = len(self.line("answers").split())
+        self.outputs = len(self.line("outputs").split())
         self.scale, count = self._take("<fH")
         self.trees = [self._tree() for _ in range(count)]
         self.stay, self.trust = self._take("<ff")
-        self.prior = np.array(self._take(f"<{self.answers}f"))
+        self.prior = np.array(self._take(f"<{self.outputs - 1}f"))
         (knots,) = self._take("<H")
         self.knots = np.array(self._take(f"<{2 * knots}f")).reshape(knots, 2)
         self.cuts = self._take("<ff")
@@ -28,8 +28,8 @@ class Weights:
         (found,) = [line for line in self.head.splitlines() if line.startswith(f"{word}: ")]
         return found.partition(": ")[2]
 
-    def logits(self, values):
-        """Add up the log-odds of rows."""
+    def summed(self, values):
+        """Add up the log-odds of rows, by output."""
         rows = np.asarray(values, np.float32)
         return np.array([sum(_walk(tree, row) for tree in self.trees) for row in rows]) * self.scale
 
@@ -42,7 +42,7 @@ class Weights:
     def _tree(self):
         (column,) = self._take("<H")
         if column == LEAF:
-            return np.array(self._take(f"<{self.answers}h"))
+            return np.array(self._take(f"<{self.outputs}h"))
         unknown_is_below, threshold, _ = self._take("<BfB")
         return column, np.float32(threshold), unknown_is_below > 0, self._tree(), self._tree()
 

@@ -1,6 +1,6 @@
 """Fits the evidence model and writes it into core: `make fit`.
 
-python -m fit [--worlds 24000] [--recordings FOLDER] [--cache FOLDER] [--output FILE]
+python -m fit [--worlds 57600] [--recordings FOLDER] [--cache FOLDER] [--output FILE]
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from accuracy import policing
-from fit import forest, gather, weights
+from fit import forest, gather, varying, weights
 from fit.calibration import Calibration, calibrate, expected_error, filtered
 from fit.forest import Model
 from fit.gather import ROOT, Rows
@@ -30,19 +30,21 @@ def main() -> None:
     fitted = sources(options)
     rows = gather.together(list(fitted.values()))
     known = rows.main >= 0
+    right, main = varying.outputs(rows)
     model = forest.fit(
-        rows.values[known], rows.right[known], rows.main[known], rows.weight[known], options.workers
+        rows.values[known], right[known], main[known], rows.weight[known], options.workers
     )
     held = gather.together(list(held_out(options).values()))
     calibration = calibrate(held, model.logits(held.values), held.weight)
     weights.write(options.output, head(options, fitted, calibration), model, calibration)
     report(model, calibration, held)
+    varying.report(model, held)
 
 
 def parse() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="fit", description=__doc__)
-    parser.add_argument("--worlds", type=int, default=24000, help="worlds that are fitted")
+    parser.add_argument("--worlds", type=int, default=57600, help="worlds that are fitted")
     parser.add_argument("--held", type=int, default=1800, help="worlds that calibrate")
     parser.add_argument("--variants", type=int, default=6, help="variants of each scenario")
     parser.add_argument("--cache", type=Path, default=ROOT / "target" / "fit")
@@ -115,7 +117,7 @@ def head(options: argparse.Namespace, fitted: dict[str, Rows], found: Calibratio
         f"intervals: {counts}",
         f"calibrated: seeds {CALIBRATE_FROM} to {CALIBRATE_FROM + options.held - 1}, "
         f"variants of draw {gather.DRAW_CALIBRATE}; high from {found.cuts[1]:.3f}",
-        "answers: " + " ".join(gather.CLASSES),
+        "outputs: " + " ".join([*gather.CLASSES, "unshared_bottleneck/varying"]),
         "items: " + " ".join(names[: len(names) // 2]),
     ]
 

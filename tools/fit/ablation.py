@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fit import forest, gather
+from fit import forest, gather, varying
 from fit.__main__ import CALIBRATE_FROM
 from fit.forest import Array, Model
 from fit.gather import ROOT, Rows
@@ -83,8 +83,8 @@ def places(words: list[str], names: list[str]) -> list[int]:
 def grown(rows: Rows, columns: list[int], workers: int) -> Model:
     """Fit a forest that sees some columns."""
     known = rows.main >= 0
-    values = rows.values[known][:, columns]
-    return forest.fit(values, rows.right[known], rows.main[known], rows.weight[known], workers)
+    values, (right, main) = rows.values[known][:, columns], varying.outputs(rows)
+    return forest.fit(values, right[known], main[known], rows.weight[known], workers)
 
 
 def unknown(values: Array, columns: list[int]) -> Array:

@@ -1,4 +1,4 @@
-"""Boosted trees whose leaves hold log-odds of all answers (Friedman 2001), grown by XGBoost.
+"""Boosted trees whose leaves hold log-odds of all outputs (Friedman 2001), grown by XGBoost.
 
 The loss is the negative log-likelihood that the answer is among those that are right.
 """
@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import xgboost
 
+from fit.gather import CLASSES
+
 Array = np.ndarray
 
 
@@ -20,9 +22,16 @@ class Model:
 
     booster: xgboost.Booster
 
-    def logits(self, values: Array) -> Array:
-        """Add up the log-odds of rows."""
+    def outputs(self, values: Array) -> Array:
+        """Add up the log-odds of rows, by output."""
         return np.asarray(self.booster.predict(xgboost.DMatrix(values), output_margin=True))
+
+    def logits(self, values: Array) -> Array:
+        """Give the log-odds of the answers, of which one has two outputs, as core does."""
+        outputs = self.outputs(values)
+        answers = outputs[:, :-1].copy()
+        answers[:, STEADY] = np.logaddexp(outputs[:, STEADY], outputs[:, -1])
+        return answers
 
     def trees(self) -> list[Tree]:
         """Give the trees with their nodes."""
@@ -74,7 +83,7 @@ def softmax(logits: Array) -> Array:
 
 
 def fit(values: Array, right: Array, main: Array, weight: Array, workers: int) -> Model:
-    """Grow the forest; `right` tells which answers are, `main` which is the first."""
+    """Grow the forest; `right` tells which outputs are, `main` which is the first."""
     sets = right.astype(np.float32)
     mains = np.eye(right.shape[1], dtype=np.float32)[main]
     share = weight.astype(np.float32)[:, None]
@@ -93,9 +102,11 @@ def fit(values: Array, right: Array, main: Array, weight: Array, workers: int) -
     return Model(xgboost.train(settings, data, ROUNDS, obj=slopes))
 
 
+STEADY = CLASSES.index("unshared_bottleneck")
+"""The output of a link of one's own with a steady rate; the last one is of one whose rate varies."""
 SET = 0.8
 BINS = 64
-ROUNDS = 300
+ROUNDS = 400
 SETTINGS = {
     "tree_method": "hist",
     "multi_strategy": "multi_output_tree",

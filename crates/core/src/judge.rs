@@ -21,7 +21,7 @@ use crate::options::Options;
 use crate::reason::GainUnknown;
 use crate::record::{Ends, Judgement, Text, Verdict};
 use crate::score::{Evidence, Scores};
-use crate::units::Nanos;
+use crate::units::{BitRate, Nanos};
 use crate::verdict;
 
 /// A half to be judged, with what is known of the flow around it.
@@ -121,8 +121,9 @@ impl Judge<'_> {
     pub fn interval(&mut self, interval: &Interval, rows: bool) -> Option<Judgement> {
         self.observed = None;
         let refined = self.options.refined.then(|| {
-            let case = self.case(&interval.sums);
             let length = interval.end.since(interval.start);
+            let over_all_bps = BitRate::of(interval.sums.unique_bytes, length).map(|rate| rate.0);
+            let case = Case { over_all_bps, ..self.case(&interval.sums) };
             let (observed, finding) = self.tally.get_or_insert_default().judge(&case, length);
             (case, observed, finding)
         });
@@ -170,7 +171,7 @@ impl Judge<'_> {
         }
         let case = self.options.refined.then(|| {
             let case = self.case(&past.sums);
-            Case { whole_bps: case.so_far.goodput_bps, ..case }
+            Case { over_all_bps: case.so_far.goodput_bps, ..case }
         });
         let finding = case.as_ref().and_then(|case| self.longest(case));
         let whole = rows.then(|| {

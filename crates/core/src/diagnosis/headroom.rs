@@ -51,8 +51,9 @@ pub fn predict(case: &Case, cause: Cause, now_bps: f64) -> Result<Headroom, Gain
     }
     // Nothing of what follows a policer was ever used.
     let shown = if cause == Cause::Policer { now_bps } else { shown_bps(case, now_bps) };
-    // A direction that was silent for long gains less than one that sent all the time.
-    let shown = case.whole_bps.map_or(shown, |whole| shown.min(whole.max(path.unwrap_or(0.0))));
+    // What was silent for some of its time gains less than what sent all of it.
+    let over_all = case.over_all_bps.map(|rate| rate.max(path.unwrap_or(0.0)));
+    let shown = over_all.map_or(shown, |rate| shown.min(rate));
     if lifted.is_of_network() && bps > FARTHEST_GAIN * shown {
         return Err(GainUnknown::BeyondEvidence);
     }

@@ -39,7 +39,7 @@ use history::History;
 use memory::Memory;
 use memory::Observed;
 use model::filter::Belief;
-use model::{ByAnswer, MODEL};
+use model::{ByAnswer, MODEL, Said};
 
 /// An interval of a half, a period or the whole, to be judged.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,8 +58,9 @@ pub struct Case {
     pub so_far: SoFar,
     /// The intervals before it; of a period or the whole, none.
     pub history: History,
-    /// Of a whole direction, what it sent over all its duration in bit/s of payload.
-    pub whole_bps: Option<f64>,
+    /// What was sent over all of its duration, also while nothing is accounted for, in bit/s of
+    /// payload; of a period, nothing.
+    pub over_all_bps: Option<f64>,
 }
 
 impl Case {
@@ -111,20 +112,23 @@ pub fn diagnose(case: &Case, observed: &Observed, belief: &mut Belief) -> Option
     if !certain && case.is_one_way() {
         return None;
     }
-    let chances = match brief::fits(case) {
-        true => belief.settle(brief::chances()),
+    let (chances, varies) = match brief::fits(case) {
+        true => (belief.settle(brief::chances()), false),
         false => {
-            let mut log_odds = MODEL.log_odds(observed);
+            let Said { mut log_odds, varies } = MODEL.asked(observed);
             possible::rule_out(&mut log_odds, case);
             if certain {
                 log_odds[Limitation::Unresponsive as usize] += CERTAIN;
             }
-            belief.follow(&MODEL.filter, &log_odds, case.facts.span_s as f32)
+            (belief.follow(&MODEL.filter, &log_odds, case.facts.span_s as f32), varies)
         }
     };
-    let answer = most_likely(&chances);
-    let shares = Shares::of(case, answer.cause(case));
-    let finding = Finding { shares, ..found(case, chances) };
+    let found = found(case, chances);
+    let cause = match found.cause.limitation() {
+        Limitation::UnsharedBottleneck if varies => Cause::UnsharedVarying,
+        _ => found.cause,
+    };
+    let finding = Finding { cause, shares: Shares::of(case, cause), ..found };
     Some(Finding { confidence: doubt::tempered(&finding, case), ..finding })
 }
 

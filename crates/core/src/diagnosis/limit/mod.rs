@@ -287,6 +287,11 @@ causes! {
         culprit: "a full link with a short queue and without cross traffic",
         filter: Some(RESENT),
     }
+    /// Alone at a full link whose own rate varies, as that of Wi-Fi and of mobile networks does.
+    UnsharedVarying = "unshared_bottleneck/varying" of UnsharedBottleneck {
+        culprit: "a full link whose own rate varies, without cross traffic",
+        filter: Some(QUEUED),
+    }
     /// A full link shared with others, with losses.
     SharedLoss = "shared_bottleneck/loss" of SharedBottleneck {
         culprit: "a full link, shared with cross traffic",

@@ -3,10 +3,10 @@
 use super::Cause;
 use crate::diagnosis::evidence::{density, full_link};
 use crate::diagnosis::remedy::Advised;
-use crate::diagnosis::words::rate;
+use crate::diagnosis::words::{percent, rate};
 use crate::diagnosis::{Case, Finding, threshold};
 
-/// Whether its queue or its losses show it.
+/// Whether its queue or its losses show it. That its own rate varies, the items tell.
 pub fn cause(case: &Case) -> Cause {
     match case.facts.losses == 0 || case.facts.queued >= threshold::STANDING {
         true => Cause::UnsharedQueue,
@@ -20,6 +20,9 @@ pub fn evidence(case: &Case, finding: &Finding) -> Vec<String> {
     if finding.cause == Cause::UnsharedLoss && case.facts.losses > 0 {
         parts.push(density(case));
     }
+    if let (Cause::UnsharedVarying, Some(variation)) = (finding.cause, case.facts.rate_variation) {
+        parts.push(format!("the rate varies by {} from round to round", percent(variation)));
+    }
     parts
 }
 
@@ -29,6 +32,13 @@ pub fn remedy(advised: &Advised) -> String {
     let link = match case.context.capacity_bps {
         Some(capacity) => format!("the link of {} is full: more capacity", rate(capacity)),
         None => "the link is full: more capacity".to_owned(),
+    };
+    let link = match advised.cause {
+        Cause::UnsharedVarying => format!(
+            "{link}; its own rate varies, as that of Wi-Fi and of mobile networks does: a cable, a \
+             better signal or a channel with less on it"
+        ),
+        _ => link,
     };
     match case.facts.inflation {
         Some(inflation) if inflation >= STANDING_QUEUE => format!(

@@ -1,7 +1,7 @@
 //! What speaks for an answer and what against it: the items that moved its log-odds most against
 //! those of the likeliest other answer.
 
-use super::{ByAnswer, Model};
+use super::{ByAnswer, Model, STEADY, VARYING};
 use crate::diagnosis::items::{self, COUNT, Unit};
 use crate::diagnosis::memory::Observed;
 use crate::diagnosis::words;
@@ -21,7 +21,12 @@ impl Model {
         let unlike = |at: &usize| *at != answer;
         let rival =
             (0..chances.len()).filter(unlike).max_by(|&a, &b| chances[a].total_cmp(&chances[b]));
-        let moves = self.forest.moves(observed, answer, rival.expect("several answers"));
+        let output = |answer| match answer == STEADY && self.asked(observed).varies {
+            true => VARYING,
+            false => answer,
+        };
+        let (mine, other) = (output(answer), output(rival.expect("several answers")));
+        let moves = self.forest.moves(observed, mine, other);
         let (values, before) = moves.split_at(COUNT);
         // Of what is unknown nothing is said.
         let weights: [f32; COUNT] = std::array::from_fn(|item| match observed.values[item] {

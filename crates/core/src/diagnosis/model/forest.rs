@@ -1,11 +1,11 @@
-//! Trees whose nodes ask for one column each, and whose leaves hold log-odds of all answers.
+//! Trees whose nodes ask for one column each, and whose leaves hold log-odds of all outputs.
 //!
 //! A walk takes the same number of steps in every tree: nothing is left to be predicted, and
 //! processors walk several trees at once. A step is seven instructions. Numbers of nodes have two
 //! bytes, and there is room for one more than any of them, so that none needs a check.
 
 use super::table::Table;
-use super::{ANSWERS, ByAnswer};
+use super::{ByOutput, OUTPUTS};
 use crate::diagnosis::items::{COUNT, Values};
 use crate::diagnosis::memory::Observed;
 
@@ -14,10 +14,10 @@ use crate::diagnosis::memory::Observed;
 pub struct Forest {
     nodes: Box<[Node; ROOM]>,
     /// By tree. Wider than they are stored, so that adding one takes no conversion.
-    leaves: Vec<[[i32; ANSWERS]; LEAVES]>,
+    leaves: Vec<[ByOutput<i32>; LEAVES]>,
     /// What a step of a leaf is worth in log-odds.
     scale: f32,
-    /// By answer, what each node changed in the mean log-odds of what passed the node above it in
+    /// By output, what each node changed in the mean log-odds of what passed the node above it in
     /// the fit.
     steps: Vec<Box<[f32; ROOM]>>,
 }
@@ -52,10 +52,10 @@ const KEYS: usize = (2 * COLUMNS).next_power_of_two();
 type Keys = [u32; KEYS];
 
 impl Forest {
-    /// The log-odds of each answer.
-    pub fn log_odds(&self, observed: &Observed) -> ByAnswer {
+    /// The log-odds of each output.
+    pub fn log_odds(&self, observed: &Observed) -> ByOutput<f32> {
         let keys = keys(observed);
-        let mut sums = [0i32; ANSWERS];
+        let mut sums = [0i32; OUTPUTS];
         for (tree, leaves) in self.leaves.iter().enumerate() {
             let at = (0..DEPTH).fold(root(tree), |at, _| self.node(at).next(&keys));
             for (sum, &worth) in sums.iter_mut().zip(&leaves[usize::from(at) % LEAVES]) {
@@ -65,12 +65,12 @@ impl Forest {
         sums.map(|sum| sum as f32 * self.scale)
     }
 
-    /// How much each column moved the log-odds of an answer against those of its rival: what the
+    /// How much each column moved the log-odds of an output against those of its rival: what the
     /// steps down the trees changed in them, by the column that was asked (Saabas 2014). All of it
     /// adds up to the difference at the leaves less that at the roots.
-    pub fn moves(&self, observed: &Observed, answer: usize, rival: usize) -> [f32; COLUMNS] {
+    pub fn moves(&self, observed: &Observed, output: usize, rival: usize) -> [f32; COLUMNS] {
         let keys = keys(observed);
-        let (mine, other) = (&self.steps[answer], &self.steps[rival]);
+        let (mine, other) = (&self.steps[output], &self.steps[rival]);
         let mut moves = [0.0; KEYS];
         for tree in 0..self.leaves.len() {
             // In the width of an address, since other places are found by it too.
@@ -96,13 +96,13 @@ impl Forest {
             nodes: room(),
             leaves: Vec::new(),
             scale,
-            steps: (0..ANSWERS).map(|_| room()).collect(),
+            steps: (0..OUTPUTS).map(|_| room()).collect(),
         };
         table.many(|table| {
             let tree = forest.leaves.len();
             assert!(tree < NUMBERS / NODES, "too many trees: see ROUNDS of tools/fit");
             let first = tree * NODES;
-            forest.leaves.push([[0; ANSWERS]; LEAVES]);
+            forest.leaves.push([[0; OUTPUTS]; LEAVES]);
             // Where nothing is asked, both ways lead to the same leaf.
             for node in 1..LEAVES {
                 forest.nodes[first + node].above = (first + 2 * node) as u16;
@@ -114,10 +114,10 @@ impl Forest {
 
     /// Reads a node of the tree that begins at `tree`, and all below it; its mean log-odds in the
     /// fit.
-    fn grow(&mut self, table: &mut Table, tree: usize, node: usize) -> ByAnswer {
+    fn grow(&mut self, table: &mut Table, tree: usize, node: usize) -> ByOutput<f32> {
         let column = table.u16();
         if column == LEAF {
-            let (leaf, height) = (table.answers_of_leaf(), DEPTH as u32 - node.ilog2());
+            let (leaf, height) = (table.leaf(), DEPTH as u32 - node.ilog2());
             let leaves = self.leaves.last_mut().expect("of this tree");
             leaves[(node << height) - LEAVES..((node + 1) << height) - LEAVES]
                 .fill(leaf.map(i32::from));
@@ -132,11 +132,11 @@ impl Forest {
         let below = self.grow(table, tree, 2 * node + 1);
         let above = self.grow(table, tree, 2 * node);
         let under = tree + 2 * node;
-        let mut mean = [0.0; ANSWERS];
-        for (answer, steps) in self.steps.iter_mut().enumerate() {
-            mean[answer] = share * below[answer] + (1.0 - share) * above[answer];
-            steps[under + 1] = below[answer] - mean[answer];
-            steps[under] = above[answer] - mean[answer];
+        let mut mean = [0.0; OUTPUTS];
+        for (output, steps) in self.steps.iter_mut().enumerate() {
+            mean[output] = share * below[output] + (1.0 - share) * above[output];
+            steps[under + 1] = below[output] - mean[output];
+            steps[under] = above[output] - mean[output];
         }
         mean
     }

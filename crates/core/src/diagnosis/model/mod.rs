@@ -22,6 +22,25 @@ pub const ANSWERS: usize = Limitation::ALL.len() - 1;
 /// One number by answer.
 pub type ByAnswer = [f32; ANSWERS];
 
+/// Outputs of the trees: the answers, of which a link of the connection's own has two. The last is
+/// that of a link whose own rate varies.
+const OUTPUTS: usize = ANSWERS + 1;
+const VARYING: usize = ANSWERS;
+/// The output of one whose rate does not.
+const STEADY: usize = Limitation::UnsharedBottleneck as usize;
+
+/// One number by output.
+type ByOutput<T> = [T; OUTPUTS];
+
+/// What the items say of an interval.
+#[derive(Clone, Copy, Debug)]
+pub struct Said {
+    /// The log-odds of each answer.
+    pub log_odds: ByAnswer,
+    /// Whether the rate of the link, if it is one of the connection's own, varies by itself.
+    pub varies: bool,
+}
+
 /// The model as fitted.
 pub static MODEL: LazyLock<Model> = LazyLock::new(|| Model::read(WEIGHTS));
 
@@ -42,9 +61,14 @@ pub struct Model {
 }
 
 impl Model {
-    /// The log-odds of each answer.
-    pub fn log_odds(&self, observed: &Observed) -> ByAnswer {
-        self.forest.log_odds(observed)
+    /// What the items say.
+    pub fn asked(&self, observed: &Observed) -> Said {
+        let outputs = self.forest.log_odds(observed);
+        let (steady, varying) = (outputs[STEADY], outputs[VARYING]);
+        let mut log_odds = *outputs.first_chunk().expect("the answers come first");
+        let (more, less) = (steady.max(varying), steady.min(varying));
+        log_odds[STEADY] = more + (less - more).exp().ln_1p();
+        Said { log_odds, varies: varying - steady >= VARIES }
     }
 
     /// How often an answer of this chance is right, as measured on what was not fitted.
@@ -83,6 +107,9 @@ impl Model {
     }
 }
 
+/// Log-odds of a rate that varies against one that does not, from which it is said.
+const VARIES: f32 = 0.85;
+
 /// Chances of log-odds.
 pub fn softmax(log_odds: &ByAnswer) -> ByAnswer {
     let most = log_odds.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -95,25 +122,26 @@ pub fn softmax(log_odds: &ByAnswer) -> ByAnswer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnosis::Case;
     use crate::diagnosis::items;
     use crate::diagnosis::memory::Memory;
+    use crate::diagnosis::{Case, Cause};
 
     #[test]
     fn the_weights_are_those_of_the_items() {
         let words: Vec<&str> = items::all().map(|item| item.word).collect();
         let fitted = MODEL.provenance.lines().find_map(|line| line.strip_prefix("items: "));
         assert_eq!(fitted.expect("named").split(' ').collect::<Vec<_>>(), words, "make fit");
-        let answers = MODEL.provenance.lines().find_map(|line| line.strip_prefix("answers: "));
-        let limitations: Vec<&str> =
+        let named = MODEL.provenance.lines().find_map(|line| line.strip_prefix("outputs: "));
+        let mut outputs: Vec<&str> =
             Limitation::ALL.iter().take(ANSWERS).map(|each| each.name()).collect();
-        assert_eq!(answers.expect("named").split(' ').collect::<Vec<_>>(), limitations);
+        outputs.push(Cause::UnsharedVarying.name());
+        assert_eq!(named.expect("named").split(' ').collect::<Vec<_>>(), outputs);
     }
 
     #[test]
     fn chances_add_up_to_one_whatever_is_known() {
         let observed = Memory::default().observe(&Case::default());
-        let chances = softmax(&MODEL.log_odds(&observed));
+        let chances = softmax(&MODEL.asked(&observed).log_odds);
         assert!((chances.iter().sum::<f32>() - 1.0).abs() < 1e-5, "{chances:?}");
     }
 

@@ -1,6 +1,6 @@
 //! Reads the file of weights: text up to an empty line, then numbers, little-endian.
 
-use super::{ANSWERS, ByAnswer};
+use super::{ByAnswer, ByOutput, OUTPUTS};
 
 /// What is left to be read of a file of weights.
 pub struct Table<'a> {
@@ -37,9 +37,9 @@ impl<'a> Table<'a> {
         u16::from_le_bytes(self.take())
     }
 
-    /// What a leaf says of each answer, as it is stored.
-    pub fn answers_of_leaf(&mut self) -> [i16; ANSWERS] {
-        let bytes = self.take::<{ 2 * ANSWERS }>();
+    /// What a leaf says for each output, as it is stored.
+    pub fn leaf(&mut self) -> ByOutput<i16> {
+        let bytes = self.take::<{ 2 * OUTPUTS }>();
         std::array::from_fn(|at| i16::from_le_bytes([bytes[2 * at], bytes[2 * at + 1]]))
     }
 

@@ -5,7 +5,7 @@ use crate::diagnosis::model::WEIGHTS;
 
 /// A tree as it stands in the file.
 enum Plain {
-    Leaf(ByAnswer),
+    Leaf(ByOutput<f32>),
     Node {
         column: usize,
         threshold: f32,
@@ -19,7 +19,7 @@ impl Plain {
     fn read(table: &mut Table, scale: f32) -> Plain {
         let column = table.u16();
         if column == LEAF {
-            return Plain::Leaf(table.answers_of_leaf().map(|worth| f32::from(worth) * scale));
+            return Plain::Leaf(table.leaf().map(|worth| f32::from(worth) * scale));
         }
         let unknown_is_below = table.u8() > 0;
         let (threshold, share) = (table.f32(), f32::from(table.u8()) / 255.0);
@@ -27,7 +27,7 @@ impl Plain {
         Plain::Node { column: usize::from(column), threshold, unknown_is_below, share, ways }
     }
 
-    fn mean(&self) -> ByAnswer {
+    fn mean(&self) -> ByOutput<f32> {
         match self {
             Plain::Leaf(worth) => *worth,
             Plain::Node { share, ways, .. } => {
@@ -46,7 +46,7 @@ impl Plain {
     }
 
     /// Walks to a leaf, and notes what each step changed by column.
-    fn walk(&self, observed: &Observed, moves: &mut [ByAnswer]) -> ByAnswer {
+    fn walk(&self, observed: &Observed, moves: &mut [ByOutput<f32>]) -> ByOutput<f32> {
         match self {
             Plain::Leaf(worth) => *worth,
             Plain::Node { column, threshold, unknown_is_below, ways, .. } => {
@@ -55,8 +55,8 @@ impl Plain {
                 let below = if value.is_nan() { *unknown_is_below } else { value < *threshold };
                 let way = &ways[usize::from(!below)];
                 let (from, to) = (self.mean(), way.mean());
-                for answer in 0..ANSWERS {
-                    moves[*column][answer] += to[answer] - from[answer];
+                for output in 0..OUTPUTS {
+                    moves[*column][output] += to[output] - from[output];
                 }
                 way.walk(observed, moves)
             }

@@ -103,7 +103,7 @@ def fit(values: Array, right: Array, main: Array, weight: Array, workers: int) -
 
 
 STEADY = CLASSES.index("unshared_bottleneck")
-"""The output of a link of one's own with a steady rate; the last one is of one whose rate varies."""
+"""The output of a link of one's own with a steady rate; the last is of one whose rate varies."""
 SET = 0.8
 BINS = 64
 ROUNDS = 400

@@ -146,6 +146,16 @@ mod tests {
     }
 
     #[test]
+    fn a_link_of_ones_own_is_as_likely_as_both_of_its_outputs() {
+        let observed = Memory::default().observe(&Case::default());
+        let outputs = MODEL.forest.log_odds(&observed);
+        let said = MODEL.asked(&observed);
+        let both = outputs[STEADY].exp() + outputs[VARYING].exp();
+        assert!((said.log_odds[STEADY].exp() - both).abs() < 1e-4 * both, "{said:?} {outputs:?}");
+        assert_eq!(said.varies, outputs[VARYING] - outputs[STEADY] >= VARIES);
+    }
+
+    #[test]
     fn a_surer_answer_is_right_more_often() {
         let right: Vec<f32> = (0..=100).map(|n| MODEL.calibrated(n as f32 / 100.0)).collect();
         assert!(right.is_sorted() && right.iter().all(|p| (0.0..=1.0).contains(p)), "{right:?}");

@@ -112,8 +112,8 @@ fn keys_are_in_the_order_of_numbers() {
 fn trees_lead_where_the_file_says() {
     let (forest, plain) = both();
     for observed in intervals(&plain) {
-        let mut sums = [0.0f64; ANSWERS];
-        let mut moves = vec![[0.0; ANSWERS]; COLUMNS];
+        let mut sums = [0.0f64; OUTPUTS];
+        let mut moves = vec![[0.0; OUTPUTS]; COLUMNS];
         for tree in &plain {
             let leaf = tree.walk(&observed, &mut moves);
             sums.iter_mut().zip(leaf).for_each(|(sum, worth)| *sum += f64::from(worth));
@@ -139,7 +139,7 @@ fn one_question() -> Forest {
     bytes.push(255);
     for answer in 0..2 {
         bytes.extend(LEAF.to_le_bytes());
-        (0..ANSWERS).for_each(|at| bytes.extend(i16::from(at == answer).to_le_bytes()));
+        (0..OUTPUTS).for_each(|at| bytes.extend(i16::from(at == answer).to_le_bytes()));
     }
     Forest::read(&mut Table::new(&bytes))
 }

@@ -1,6 +1,7 @@
-//! Facts that speak against an answer: then nobody is very sure of it, whatever the items say.
+//! Facts that speak against an answer, or are too few: then nobody is very sure of it, whatever the
+//! items say.
 
-use super::{Case, Confidence, Finding, Limitation, Shares};
+use super::{Case, Confidence, Finding, Limitation, Shares, brief};
 
 /// How sure a finding is where its own facts may contradict it: no more than medium then.
 pub fn tempered(finding: &Finding, case: &Case) -> Confidence {
@@ -12,6 +13,7 @@ pub fn tempered(finding: &Finding, case: &Case) -> Confidence {
 
 fn is_contradicted(answer: Limitation, shares: &Shares, case: &Case) -> bool {
     is_without_time(answer, shares, case)
+        || brief::fits(case)
         || rests_on_a_handful(answer, case)
         || is_empty(answer, case)
 }

@@ -50,10 +50,9 @@ pub fn predict(case: &Case, cause: Cause, now_bps: f64) -> Result<Headroom, Gain
         return Err(GainUnknown::NobodyAnswers);
     }
     // Nothing of what follows a policer was ever used.
-    let shown = if cause == Cause::Policer { now_bps } else { shown_bps(case, now_bps) };
     // What was silent for some of its time gains less than what sent all of it.
-    let over_all = case.over_all_bps.map(|rate| rate.max(path.unwrap_or(0.0)));
-    let shown = over_all.map_or(shown, |rate| shown.min(rate));
+    let reached = case.over_all_bps.map_or(now_bps, |rate| rate.min(now_bps));
+    let shown = if cause == Cause::Policer { reached } else { shown_bps(case, reached) };
     if lifted.is_of_network() && bps > FARTHEST_GAIN * shown {
         return Err(GainUnknown::BeyondEvidence);
     }

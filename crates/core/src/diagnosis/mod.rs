@@ -112,17 +112,16 @@ pub fn diagnose(case: &Case, observed: &Observed, belief: &mut Belief) -> Option
     if !certain && case.is_one_way() {
         return None;
     }
-    let (chances, varies) = match brief::fits(case) {
-        true => (belief.settle(brief::chances()), false),
-        false => {
-            let Said { mut log_odds, varies } = MODEL.asked(observed);
-            possible::rule_out(&mut log_odds, case);
-            if certain {
-                log_odds[Limitation::Unresponsive as usize] += CERTAIN;
-            }
-            (belief.follow(&MODEL.filter, &log_odds, case.facts.span_s as f32), varies)
-        }
-    };
+    if let Some(finding) = brief::waited(case) {
+        belief.settle(finding.chances);
+        return Some(finding);
+    }
+    let Said { mut log_odds, varies } = MODEL.asked(observed);
+    possible::rule_out(&mut log_odds, case);
+    if certain {
+        log_odds[Limitation::Unresponsive as usize] += CERTAIN;
+    }
+    let chances = belief.follow(&MODEL.filter, &log_odds, case.facts.span_s as f32);
     let found = found(case, chances);
     let cause = match found.cause.limitation() {
         Limitation::UnsharedBottleneck if varies => Cause::UnsharedVarying,

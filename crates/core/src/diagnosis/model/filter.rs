@@ -39,13 +39,13 @@ impl Belief {
                 softmax(&odds)
             }
         };
-        self.settle(chances)
+        self.settle(chances);
+        chances
     }
 
     /// Takes chances that are known otherwise.
-    pub fn settle(&mut self, chances: ByAnswer) -> ByAnswer {
+    pub fn settle(&mut self, chances: ByAnswer) {
         self.chances = Some(chances);
-        chances
     }
 }
 

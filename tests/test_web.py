@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import threading
 import time
 
 import duckdb
@@ -367,6 +368,35 @@ def test_a_question_that_takes_too_long_is_ended(store):
         reader.free("SELECT count(*) FROM range(1000000000) a, range(1000) b", most=1, limit_s=0.3)
     assert time.monotonic() - began < 10
     assert reader.free("SELECT 1", most=1).rows == [(1,)]
+
+
+def test_closing_ends_what_is_asked(store):
+    reader = Reader(store)
+    ended = []
+
+    def ask():
+        with pytest.raises(reading.ClosedError):
+            reader.free("SELECT count(*) FROM range(1000000000) a, range(1000) b", most=1)
+        ended.append(time.monotonic())
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    until = time.monotonic() + 5
+    while not reader._asking and time.monotonic() < until:
+        time.sleep(0.001)
+    began = time.monotonic()
+    reader.close()
+    asking.join()
+    assert ended[0] - began < 5
+    with pytest.raises(reading.ClosedError, match="is ending"):
+        reader.free("SELECT 1", most=1)
+
+
+def test_the_watch_has_ended_when_the_app_has(store):
+    with TestClient(make(store, hosts=HOSTS)) as client:
+        watch = client.app.state.dashboard.watch
+        assert watch._thread.is_alive()
+    assert not watch._thread.is_alive()
 
 
 def test_a_question_that_needs_too_much_memory_is_refused(store, tmp_path, monkeypatch):

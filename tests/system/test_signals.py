@@ -1,5 +1,6 @@
 """Every command that lasts ends with 130 after a signal, and has written what was finished."""
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -51,6 +52,22 @@ def test_a_server_of_active_tests(running, number):
 @pytest.mark.parametrize("after_s", [0, 0.001, 0.005, 0.02, 0.1])
 def test_a_dashboard_from_the_moment_it_says_where_it_is(running, number, after_s, tmp_path):
     store = analysed(tmp_path / "store", "slow_reader")
+    process = running("serve", store, "--port", "0")
+    assert "dashboard" in process.stderr.readline()
+    time.sleep(after_s)
+    process.send_signal(number)
+    assert process.wait(PATIENCE_S) == 130
+    assert process.stderr.read().strip() == ""
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("after_s", [0, 0.05, 0.1, 0.3, 0.6])
+def test_a_dashboard_that_reads_its_store(running, number, after_s, tmp_path):
+    """Of many parts, so that a thread is inside DuckDB when the signal comes."""
+    store = analysed(tmp_path / "store", "slow_reader")
+    part = next((store / "intervals").glob("*/*.parquet"))
+    for copy in range(2000):
+        shutil.copy(part, part.with_name(f"{copy}.parquet"))
     process = running("serve", store, "--port", "0")
     assert "dashboard" in process.stderr.readline()
     time.sleep(after_s)

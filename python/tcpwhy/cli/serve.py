@@ -88,6 +88,7 @@ def command(
             stack.enter_context(_watched(live, path))
         Store(path)
         app = make(path, token=token, hosts=hosts, is_secure=certificate is not None, live=live)
+        stack.callback(app.state.dashboard.close)
         config = uvicorn.Config(
             app,
             host=host,

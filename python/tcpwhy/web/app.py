@@ -59,6 +59,12 @@ class Dashboard:
         self.name = f"{live}, live" if live else path.resolve().name
         self._flows_span: tuple[int, int | None, int | None] | None = None
 
+    def close(self) -> None:
+        """End what is being asked, and look at the store no more."""
+        self.watch.stop()
+        self.reader.close()
+        self.watch.close()
+
     def span(self, request: Request, suffix: str = "") -> Range:
         """Read the range of time of a request; all that there is unless it says so."""
         whole = self.whole_ns() or (0, 1)
@@ -238,8 +244,10 @@ def make(
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         dashboard.watch.start()
-        yield
-        dashboard.watch.stop()
+        try:
+            yield
+        finally:
+            dashboard.close()
 
     routes = [
         *(Route(address, _page) for address in PAGES),

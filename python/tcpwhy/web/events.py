@@ -41,6 +41,12 @@ class Watch:
         """Look no more."""
         self._over.set()
 
+    def close(self) -> None:
+        """Look no more, and wait for the last look to end."""
+        self.stop()
+        if self._thread.is_alive():
+            self._thread.join()
+
     def _run(self) -> None:
         while True:
             # A part may go while it is read: the next look finds what it was joined to.

@@ -1,6 +1,7 @@
 """Questions to a store from many requests at once, each bounded in time and in rows."""
 
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,12 +23,22 @@ MEMORY = "256MB"
 """What DuckDB may hold; a question that needs more is refused, nothing is put on disk."""
 
 
+PAUSE_S = 0.01
+"""Between two tries to end what is being asked."""
+
+ENDING = "the dashboard is ending"
+
+
 class BusyError(TcpwhyError):
     """Too many questions wait."""
 
 
 class TooLongError(TcpwhyError):
     """A question was ended at its limit of time."""
+
+
+class ClosedError(TcpwhyError):
+    """The reader was closed, and with it what was being asked."""
 
 
 class Part(NamedTuple):
@@ -65,6 +76,8 @@ class Reader:
         self._turns = threading.BoundedSemaphore(AT_ONCE)
         self._tables: frozenset[str] = frozenset()
         self._connection: duckdb.DuckDBPyConnection | None = None
+        self._asking: set[duckdb.DuckDBPyConnection] = set()
+        self._closed = threading.Event()
 
     def ask(
         self,
@@ -103,6 +116,7 @@ class Reader:
 
         Raises:
             BusyError: when no turn came in time.
+            ClosedError: when the reader is closed, before or meanwhile.
             TooLongError: when the limit was reached.
             UsageError: for a question that makes no sense.
 
@@ -121,11 +135,13 @@ class Reader:
 
             timer = threading.Timer(limit_s, end)
             timer.daemon = True
-            timer.start()
             try:
+                timer.start()
                 with explained(self.path):
                     yield cursor
             except (duckdb.Error, TcpwhyError, RuntimeError) as error:
+                if self._closed.is_set():
+                    raise ClosedError(ENDING) from error
                 if over.is_set():
                     message = f"ended after {limit_s:g} s: ask for less, or for a shorter time"
                     raise TooLongError(message) from error
@@ -136,6 +152,8 @@ class Reader:
                 raise
             finally:
                 timer.cancel()
+                with self._lock:
+                    self._asking.discard(cursor)
                 cursor.close()
         finally:
             self._turns.release()
@@ -144,13 +162,36 @@ class Reader:
         """Give a cursor; connect at first, and again when the store has a table more."""
         tables = frozenset(path.name for path in self.path.iterdir() if path.is_dir())
         with self._lock:
+            if self._closed.is_set():
+                raise ClosedError(ENDING)
             if self._connection is None or tables != self._tables:
                 self._connection = Store(self.path).connect(
                     memory_limit=MEMORY, threads=AT_ONCE, temp_directory=""
                 )
                 self._tables = tables
             # Two threads must not ask one connection at once, not even for a cursor.
-            return self._connection.cursor()
+            cursor = self._connection.cursor()
+            self._asking.add(cursor)
+            return cursor
+
+    def close(self) -> None:
+        """End what is being asked, and answer no more; return when the last question has ended.
+
+        A thread that is inside DuckDB when Python ends would end the process by SIGABRT.
+        """
+        self._closed.set()
+        while self._interrupt():
+            time.sleep(PAUSE_S)
+
+    def _interrupt(self) -> bool:
+        """End what is being asked; say whether there was anything.
+
+        DuckDB forgets an interruption that comes before a question has begun.
+        """
+        with self._lock:
+            for cursor in self._asking:
+                cursor.interrupt()
+            return bool(self._asking)
 
     def parts(self, table: str) -> list[Part]:
         """List the files of a table; one that goes meanwhile is left out."""

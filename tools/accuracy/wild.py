@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from accuracy.tables import Rate, grid, share
@@ -13,6 +15,9 @@ JUDGED_FROM = 300_000
 """Seeds below this one were fitted, or calibrated."""
 WORLDS = 400
 BINS = 10
+OWN = "unshared_bottleneck"
+VARIES = re.compile(r"\b(wifi|walk|trace)\b")
+"""Links whose rate changes by itself; a sine is the rate of a source."""
 
 
 @dataclass(frozen=True)
@@ -22,9 +27,11 @@ class Told:
     allowed: tuple[str, ...]
     tap: str
     limitation: str | None
+    cause: str | None
     paper: str | None
     confidence: str | None
     probability: float | None
+    has_varying_link: bool
 
     @property
     def is_right(self) -> bool:
@@ -46,13 +53,21 @@ def told(rows: Iterable[dict[str, Any]]) -> list[Told]:
             tuple(row["true_limitations"].split()),
             row["tap"],
             row["limitation"],
+            row["cause"],
             row["limitation_siekkinen"],
             row["confidence"],
             row["probability"],
+            has_varying_link(row["world"]),
         )
         for row in rows
         if row["true_limitations"]
     ]
+
+
+@cache
+def has_varying_link(seed: int) -> bool:
+    """Tell whether a link of a world changes its rate by itself."""
+    return VARIES.search(worlds.scenario(seed)) is not None
 
 
 def section(found: Sequence[list[Told]]) -> Iterator[str]:
@@ -69,8 +84,22 @@ def section(found: Sequence[list[Told]]) -> Iterator[str]:
     yield by(rows, "truth", lambda row: row.allowed[0])
     yield by(rows, "tap", lambda row: row.tap)
     yield by(rows, "confidence", lambda row: row.confidence or "none")
+    yield varying(rows)
     yield "How often an answer is right, by its `probability`:"
     yield reliability(rows)
+
+
+def varying(rows: Sequence[Told]) -> str:
+    """Say how well links whose own rate varies are told from those with a steady one."""
+    own = [row for row in rows if row.limitation == OWN and OWN in row.allowed]
+    named = [row for row in own if row.cause == "varying"]
+    right = sum(row.has_varying_link for row in named)
+    there = sum(row.has_varying_link for row in own)
+    return (
+        f"Where `{OWN}` is right to say, a link whose own rate varies (Wi-Fi, cellular, a trace)\n"
+        f"is called `varying` in {share(Rate(right, there))} of {there:,} intervals, and\n"
+        f"{share(Rate(right, len(named)))} of the {len(named):,} that are called so have one."
+    )
 
 
 def calibration_error(rows: Sequence[Told]) -> float:
@@ -128,9 +157,11 @@ def _right(rows: Sequence[Told]) -> Rate:
 
 
 COLUMNS = [
+    "world",
     "true_limitations",
     "tap",
     "limitation",
+    "cause",
     "limitation_siekkinen",
     "confidence",
     "probability",

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
 from accuracy import scenario
+from accuracy.wild import VARIES
 from fit.forest import STEADY, Array, Model
 from fit.gather import CLASSES, ROOT, Rows
 from tcpwhy import worlds
@@ -55,7 +54,3 @@ def report(model: Model, rows: Rows) -> None:
             f"rate varies, from {cut}: {varies[said].mean():.1%} of {said.sum()} right, "
             f"{said[varies].mean():.1%} of {varies.sum()} found"
         )
-
-
-VARIES = re.compile(r"\b(wifi|walk|trace)\b")
-"""Links whose rate changes by itself; a sine is the rate of a source."""

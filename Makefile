@@ -5,7 +5,7 @@ BIN := .venv/bin
 # maturin is found on the path when pip builds without isolation.
 PIP := PATH="$(CURDIR)/.venv/bin:$$PATH" $(BIN)/pip --quiet --disable-pip-version-check
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
-    $(shell find crates \( -name '*.rs' -o -name Cargo.toml \) -not -path '*/tests/*')
+    $(shell find crates \( -name '*.rs' -o -name '*.bin' -o -name Cargo.toml \) -not -path '*/tests/*')
 # The extension has no tests of its own; examples are compiled by lint.
 CRATES := --locked --workspace --exclude tcpwhy-py
 CAPTURES := $(addprefix tests/data/, slow_reader.pcap receiver_window.pcap application.pcap \

@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("xgboost", reason="fits need XGBoost: pip install 'tcpwhy[fit]'")
 
+from accuracy import wild
 from fit import gather, varying
 from tcpwhy import worlds
 
@@ -27,7 +28,7 @@ def test_scenarios_and_worlds_tell_and_captures_do_not():
         kind: next(seed for seed in range(500) if kind in worlds.scenario(seed))
         for kind in ("wifi = ", "walk = ", "trace = ")
     }
-    steady = next(seed for seed in range(500) if not varying.VARIES.search(worlds.scenario(seed)))
+    steady = next(seed for seed in range(500) if not wild.kinds(seed))
     groups = [
         "bottleneck_wifi as it is",
         "bottleneck_cubic a longer path",
@@ -35,25 +36,30 @@ def test_scenarios_and_worlds_tell_and_captures_do_not():
         f"recording {steady}",
         "a0058",
     ]
-    yes, no = varying.known(np.array(groups))
-    assert yes.tolist() == [True, False, True, True, True, False, False]
-    assert no.tolist() == [False, True, False, False, False, True, False]
+    told, is_known = varying.known(np.array(groups))
+    wifi, steady = [True, False], [False, False]
+    assert told[:2].tolist() == [wifi, steady]
+    for row, kind in ((2, 0), (3, 1), (4, 1)):
+        assert told[row, kind]
+    assert told[5:].tolist() == [steady, steady]
+    assert is_known.tolist() == [True] * 6 + [False]
 
 
-def test_a_link_of_ones_own_has_the_output_of_its_kind_and_both_where_nobody_knows():
+def test_a_link_of_ones_own_has_the_output_of_its_kind_and_all_where_nobody_knows():
     made = rows(
-        ["bottleneck_wifi", "bottleneck_cubic", "a0058", "bottleneck_wifi"],
-        [OWN, OWN, OWN, POLICER],
+        ["bottleneck_wifi", "bottleneck_cubic", "a0058", "bottleneck_wifi", "bottleneck_trace"],
+        [OWN, OWN, OWN, POLICER, OWN],
     )
     right, main = varying.outputs(made)
-    last = len(gather.CLASSES)
-    assert right.shape == (4, last + 1)
-    assert right[:, [OWN, last]].tolist() == [
-        [False, True],
-        [True, False],
-        [True, True],
-        [False, False],
+    first = len(gather.CLASSES)
+    assert right.shape == (5, first + 2)
+    assert right[:, [OWN, first, first + 1]].tolist() == [
+        [False, True, False],
+        [True, False, False],
+        [True, True, True],
+        [False, False, False],
+        [False, False, True],
     ]
-    assert main.tolist() == [last, OWN, OWN, POLICER]
-    either = replace(made, right=made.right | np.eye(last, dtype=bool)[POLICER])
+    assert main.tolist() == [first, OWN, OWN, POLICER, first + 1]
+    either = replace(made, right=made.right | np.eye(first, dtype=bool)[POLICER])
     assert varying.outputs(either)[0][:, POLICER].all()

@@ -3,7 +3,6 @@
 import itertools
 import re
 import subprocess
-import time
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from pathlib import Path
@@ -169,10 +168,11 @@ def test_xplot_reads_it(graph, tool, tmp_path):
     good, bad = tmp_path / "good.xpl", tmp_path / "bad.xpl"
     graph.write(good)
     bad.write_text(good.read_text().replace("\ngo\n", "\nwhat is this\n"))
-    display = subprocess.Popen([server, ":78", "-screen", "0", "640x480x24"], stderr=-3)
+    # It names the display once it answers there.
+    command = [server, "-displayfd", "1", "-screen", "0", "640x480x24"]
+    display = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
-        time.sleep(1)
-        environment = {"DISPLAY": ":78"}
+        environment = {"DISPLAY": f":{int(display.stdout.readline())}"}
         wrong = subprocess.run([xplot, bad], env=environment, capture_output=True, timeout=20)
         assert b"input format error" in wrong.stderr
         with pytest.raises(subprocess.TimeoutExpired) as shown:
@@ -180,7 +180,7 @@ def test_xplot_reads_it(graph, tool, tmp_path):
         assert b"error" not in (shown.value.stderr or b"")
     finally:
         display.terminate()
-        display.wait()
+        display.communicate()
 
 
 def test_simulation_shows_the_true_cwnd(tmp_path):

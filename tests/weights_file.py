@@ -8,16 +8,18 @@ LEAF = 0xFFFF
 
 
 class Weights:
-    """What a file of weights has: one output more than answers, of which one has two."""
+    """What a file of weights has: an output of each answer, then those of causes."""
 
     def __init__(self, content):
         head, _, self._rest = content.partition(b"\n\n")
         self.head = head.decode()
-        self.outputs = len(self.line("outputs").split())
+        outputs = self.line("outputs").split()
+        self.outputs = len(outputs)
+        answers = [word for word in outputs if "/" not in word]
         self.scale, count = self._take("<fH")
         self.trees = [self._tree() for _ in range(count)]
         self.stay, self.trust = self._take("<ff")
-        self.prior = np.array(self._take(f"<{self.outputs - 1}f"))
+        self.prior = np.array(self._take(f"<{len(answers)}f"))
         (knots,) = self._take("<H")
         self.knots = np.array(self._take(f"<{2 * knots}f")).reshape(knots, 2)
         self.cuts = self._take("<ff")

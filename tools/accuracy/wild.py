@@ -16,8 +16,15 @@ JUDGED_FROM = 300_000
 WORLDS = 400
 BINS = 10
 OWN = "unshared_bottleneck"
-VARIES = re.compile(r"\b(wifi|walk|trace)\b")
-"""Links whose rate changes by itself; a sine is the rate of a source."""
+KINDS = {
+    f"{OWN}/wifi": re.compile(r"\bwifi\b"),
+    f"{OWN}/cellular": re.compile(r"\b(walk|trace)\b"),
+}
+"""Links whose rate varies by itself, by what they are called and by their elements.
+
+A sine is the rate of a source.
+"""
+VARYING = (*KINDS, f"{OWN}/varying")
 
 
 @dataclass(frozen=True)
@@ -31,7 +38,8 @@ class Told:
     paper: str | None
     confidence: str | None
     probability: float | None
-    has_varying_link: bool
+    kinds: frozenset[str]
+    """Of links whose rate varies by itself."""
 
     @property
     def is_right(self) -> bool:
@@ -57,7 +65,7 @@ def told(rows: Iterable[dict[str, Any]]) -> list[Told]:
             row["limitation_siekkinen"],
             row["confidence"],
             row["probability"],
-            has_varying_link(row["world"]),
+            kinds(row["world"]),
         )
         for row in rows
         if row["true_limitations"]
@@ -65,9 +73,14 @@ def told(rows: Iterable[dict[str, Any]]) -> list[Told]:
 
 
 @cache
-def has_varying_link(seed: int) -> bool:
-    """Tell whether a link of a world changes its rate by itself."""
-    return VARIES.search(worlds.scenario(seed)) is not None
+def kinds(seed: int) -> frozenset[str]:
+    """Name the kinds of links of a world whose rate varies by itself."""
+    return kinds_of(worlds.scenario(seed))
+
+
+def kinds_of(text: str) -> frozenset[str]:
+    """Do the same for the text of a scenario."""
+    return frozenset(kind for kind, element in KINDS.items() if element.search(text))
 
 
 def section(found: Sequence[list[Told]]) -> Iterator[str]:
@@ -84,22 +97,27 @@ def section(found: Sequence[list[Told]]) -> Iterator[str]:
     yield by(rows, "truth", lambda row: row.allowed[0])
     yield by(rows, "tap", lambda row: row.tap)
     yield by(rows, "confidence", lambda row: row.confidence or "none")
+    yield (
+        f"Links whose own rate varies, where `{OWN}` is right; one of which it is open what it\n"
+        f"is like is called `{OWN}/varying`:"
+    )
     yield varying(rows)
     yield "How often an answer is right, by its `probability`:"
     yield reliability(rows)
 
 
 def varying(rows: Sequence[Told]) -> str:
-    """Say how well links whose own rate varies are told from those with a steady one."""
+    """Give a table of how well links whose own rate varies are told, where the limit is right."""
     own = [row for row in rows if row.limitation == OWN and OWN in row.allowed]
-    named = [row for row in own if row.cause == "varying"]
-    right = sum(row.has_varying_link for row in named)
-    there = sum(row.has_varying_link for row in own)
-    return (
-        f"Where `{OWN}` is right to say, a link whose own rate varies (Wi-Fi, cellular, a trace)\n"
-        f"is called `varying` in {share(Rate(right, there))} of {there:,} intervals, and\n"
-        f"{share(Rate(right, len(named)))} of the {len(named):,} that are called so have one."
-    )
+    causes = {"any of them": VARYING} | {f"`{kind}`": (kind,) for kind in KINDS}
+    lines = []
+    for name, words in causes.items():
+        named = [row for row in own if row.cause in words]
+        true = [row for row in own if row.kinds.intersection(words)]
+        found = Rate(sum(row.cause in words for row in true), len(true))
+        right = Rate(sum(bool(row.kinds.intersection(words)) for row in named), len(named))
+        lines.append([name, f"{len(true):,}", share(found), f"{len(named):,}", share(right)])
+    return grid(["the link", "intervals", "called so", "called so in all", "right"], lines)
 
 
 def calibration_error(rows: Sequence[Told]) -> float:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from accuracy import policing
+from accuracy import policing, wild
 from fit import forest, gather, varying, weights
 from fit.calibration import Calibration, calibrate, expected_error, filtered
 from fit.forest import Model
@@ -72,7 +72,11 @@ def sources(options: argparse.Namespace) -> dict[str, Rows]:
         found["real"] = ask("real", gather.real_halves(judges=False), real)
     if options.recordings:
         found["recordings"] = recordings(options, "recordings", "fit")
-    return {name: weighted(rows, WEIGHT[name]) for name, rows in found.items()}
+    more = options.worlds / WEIGHT_AT_WORLDS
+    return {
+        name: weighted(rows, WEIGHT[name] * (1.0 if name == "worlds" else more))
+        for name, rows in found.items()
+    }
 
 
 def recordings(options: argparse.Namespace, name: str, purpose: str) -> Rows:
@@ -117,7 +121,7 @@ def head(options: argparse.Namespace, fitted: dict[str, Rows], found: Calibratio
         f"intervals: {counts}",
         f"calibrated: seeds {CALIBRATE_FROM} to {CALIBRATE_FROM + options.held - 1}, "
         f"variants of draw {gather.DRAW_CALIBRATE}; high from {found.cuts[1]:.3f}",
-        "outputs: " + " ".join([*gather.CLASSES, "unshared_bottleneck/varying"]),
+        "outputs: " + " ".join([*gather.CLASSES, *wild.KINDS]),
         "items: " + " ".join(names[: len(names) // 2]),
     ]
 
@@ -147,6 +151,8 @@ def report(model: Model, calibration: Calibration, rows: Rows) -> None:
 
 
 WEIGHT = {"worlds": 1.0, "variants": 4.0, "policing": 4.0, "real": 10.0, "recordings": 8.0}
+WEIGHT_AT_WORLDS = 24_000
+"""Of so many worlds; of more the other sources weigh more, too."""
 # Recordings weigh about as much as worlds: what a confidence means on a kernel counts.
 HELD_WEIGHT = {"worlds": 1.0, "variants": 0.02, "recordings": 5.0}
 CALIBRATE_FROM = 100_000

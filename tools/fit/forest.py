@@ -27,10 +27,11 @@ class Model:
         return np.asarray(self.booster.predict(xgboost.DMatrix(values), output_margin=True))
 
     def logits(self, values: Array) -> Array:
-        """Give the log-odds of the answers, of which one has two outputs, as core does."""
+        """Give the log-odds of the answers, of which one has several outputs, as core does."""
         outputs = self.outputs(values)
-        answers = outputs[:, :-1].copy()
-        answers[:, STEADY] = np.logaddexp(outputs[:, STEADY], outputs[:, -1])
+        answers = outputs[:, : len(CLASSES)].copy()
+        own = outputs[:, [STEADY, *range(len(CLASSES), outputs.shape[1])]]
+        answers[:, STEADY] = np.logaddexp.reduce(own, axis=1)
         return answers
 
     def trees(self) -> list[Tree]:
@@ -103,7 +104,7 @@ def fit(values: Array, right: Array, main: Array, weight: Array, workers: int) -
 
 
 STEADY = CLASSES.index("unshared_bottleneck")
-"""The output of a link of one's own with a steady rate; the last is of one whose rate varies."""
+"""The output of a link of one's own with a steady rate; the last are of those that vary."""
 SET = 0.8
 BINS = 64
 ROUNDS = 400
@@ -112,11 +113,11 @@ SETTINGS = {
     "multi_strategy": "multi_output_tree",
     "max_bin": BINS,
     "max_depth": 6,
-    "eta": 0.18,
+    "eta": 0.12,
     "min_child_weight": 5,
     "reg_lambda": 5,
     "subsample": 0.7,
-    "colsample_bynode": 0.5,
+    "colsample_bynode": 0.25,
     "base_score": 0,
     "disable_default_eval_metric": 1,
     "seed": 1,

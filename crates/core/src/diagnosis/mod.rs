@@ -116,7 +116,7 @@ pub fn diagnose(case: &Case, observed: &Observed, belief: &mut Belief) -> Option
         belief.settle(finding.chances);
         return Some(finding);
     }
-    let Said { mut log_odds, varies } = MODEL.asked(observed);
+    let Said { mut log_odds, varying } = MODEL.asked(observed);
     possible::rule_out(&mut log_odds, case);
     if certain {
         log_odds[Limitation::Unresponsive as usize] += CERTAIN;
@@ -124,7 +124,7 @@ pub fn diagnose(case: &Case, observed: &Observed, belief: &mut Belief) -> Option
     let chances = belief.follow(&MODEL.filter, &log_odds, case.facts.span_s as f32);
     let found = found(case, chances);
     let cause = match found.cause.limitation() {
-        Limitation::UnsharedBottleneck if varies => Cause::UnsharedVarying,
+        Limitation::UnsharedBottleneck => varying.unwrap_or(found.cause),
         _ => found.cause,
     };
     let finding = Finding { cause, shares: Shares::of(case, cause), ..found };

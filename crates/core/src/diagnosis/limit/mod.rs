@@ -287,7 +287,17 @@ causes! {
         culprit: "a full link with a short queue and without cross traffic",
         filter: Some(RESENT),
     }
-    /// Alone at a full link whose own rate varies, as that of Wi-Fi and of mobile networks does.
+    /// Alone at a full link whose rate varies as that of Wi-Fi does.
+    UnsharedWifi = "unshared_bottleneck/wifi" of UnsharedBottleneck {
+        culprit: "a full link that sends in bursts with random waits, as Wi-Fi does",
+        filter: Some(QUEUED),
+    }
+    /// Alone at a full link whose rate varies as that of a mobile network does.
+    UnsharedCellular = "unshared_bottleneck/cellular" of UnsharedBottleneck {
+        culprit: "a full link whose rate goes up and down, as that of a mobile network does",
+        filter: Some(QUEUED),
+    }
+    /// Alone at a full link whose own rate varies; whether as Wi-Fi or as a mobile network is open.
     UnsharedVarying = "unshared_bottleneck/varying" of UnsharedBottleneck {
         culprit: "a full link whose own rate varies, without cross traffic",
         filter: Some(QUEUED),

@@ -20,10 +20,29 @@ pub fn evidence(case: &Case, finding: &Finding) -> Vec<String> {
     if finding.cause == Cause::UnsharedLoss && case.facts.losses > 0 {
         parts.push(density(case));
     }
-    if let (Cause::UnsharedVarying, Some(variation)) = (finding.cause, case.facts.rate_variation) {
+    if let (Some(_), Some(variation)) = (varying(finding.cause), case.facts.rate_variation) {
         parts.push(format!("the rate varies by {} from round to round", percent(variation)));
     }
     parts
+}
+
+/// What to do about a link whose own rate varies.
+fn varying(cause: Cause) -> Option<&'static str> {
+    match cause {
+        Cause::UnsharedWifi => Some(
+            "it sends in bursts with random waits, as Wi-Fi does: a cable, a better signal, or a \
+             channel with less on it",
+        ),
+        Cause::UnsharedCellular => Some(
+            "its rate goes up and down, as that of a mobile network does: a better signal, another \
+             network, or more than one at a time",
+        ),
+        Cause::UnsharedVarying => Some(
+            "its own rate varies, as that of Wi-Fi and of mobile networks does: a cable, or a \
+             better signal",
+        ),
+        _ => None,
+    }
 }
 
 /// What to change.
@@ -33,12 +52,9 @@ pub fn remedy(advised: &Advised) -> String {
         Some(capacity) => format!("the link of {} is full: more capacity", rate(capacity)),
         None => "the link is full: more capacity".to_owned(),
     };
-    let link = match advised.cause {
-        Cause::UnsharedVarying => format!(
-            "{link}; its own rate varies, as that of Wi-Fi and of mobile networks does: a cable, a \
-             better signal or a channel with less on it"
-        ),
-        _ => link,
+    let link = match varying(advised.cause) {
+        Some(advice) => format!("{link}; {advice}"),
+        None => link,
     };
     match case.facts.inflation {
         Some(inflation) if inflation >= STANDING_QUEUE => format!(

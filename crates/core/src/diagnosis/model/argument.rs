@@ -1,7 +1,7 @@
 //! What speaks for an answer and what against it: the items that moved its log-odds most against
 //! those of the likeliest other answer.
 
-use super::{ByAnswer, Model, STEADY, VARYING};
+use super::{ANSWERS, ByAnswer, Model, STEADY, likeliest_kind, varying};
 use crate::diagnosis::items::{self, COUNT, Unit};
 use crate::diagnosis::memory::Observed;
 use crate::diagnosis::words;
@@ -21,9 +21,12 @@ impl Model {
         let unlike = |at: &usize| *at != answer;
         let rival =
             (0..chances.len()).filter(unlike).max_by(|&a, &b| chances[a].total_cmp(&chances[b]));
-        let output = |answer| match answer == STEADY && self.asked(observed).varies {
-            true => VARYING,
-            false => answer,
+        let output = |answer| {
+            if answer != STEADY {
+                return answer;
+            }
+            let outputs = self.forest.log_odds(observed);
+            varying(&outputs).map_or(STEADY, |_| ANSWERS + likeliest_kind(&outputs))
         };
         let (mine, other) = (output(answer), output(rival.expect("several answers")));
         let moves = self.forest.moves(observed, mine, other);

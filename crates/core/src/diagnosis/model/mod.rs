@@ -11,7 +11,7 @@ mod forest;
 mod table;
 
 use super::memory::Observed;
-use super::{Confidence, Limitation};
+use super::{Cause, Confidence, Limitation};
 use forest::Forest;
 use std::sync::LazyLock;
 use table::Table;
@@ -22,11 +22,11 @@ pub const ANSWERS: usize = Limitation::ALL.len() - 1;
 /// One number by answer.
 pub type ByAnswer = [f32; ANSWERS];
 
-/// Outputs of the trees: the answers, of which a link of the connection's own has two. The last is
-/// that of a link whose own rate varies.
-const OUTPUTS: usize = ANSWERS + 1;
-const VARYING: usize = ANSWERS;
-/// The output of one whose rate does not.
+/// Kinds of links of the connection's own whose rate varies by itself.
+const VARYING: [Cause; 2] = [Cause::UnsharedWifi, Cause::UnsharedCellular];
+/// Outputs of the trees: the answers, then these kinds.
+const OUTPUTS: usize = ANSWERS + VARYING.len();
+/// The output of a link of the connection's own whose rate is steady.
 const STEADY: usize = Limitation::UnsharedBottleneck as usize;
 
 /// One number by output.
@@ -37,8 +37,8 @@ type ByOutput<T> = [T; OUTPUTS];
 pub struct Said {
     /// The log-odds of each answer.
     pub log_odds: ByAnswer,
-    /// Whether the rate of the link, if it is one of the connection's own, varies by itself.
-    pub varies: bool,
+    /// What link of the connection's own it is, if it is one whose rate varies by itself.
+    pub varying: Option<Cause>,
 }
 
 /// The model as fitted.
@@ -64,11 +64,9 @@ impl Model {
     /// What the items say.
     pub fn asked(&self, observed: &Observed) -> Said {
         let outputs = self.forest.log_odds(observed);
-        let (steady, varying) = (outputs[STEADY], outputs[VARYING]);
         let mut log_odds = *outputs.first_chunk().expect("the answers come first");
-        let (more, less) = (steady.max(varying), steady.min(varying));
-        log_odds[STEADY] = more + (less - more).exp().ln_1p();
-        Said { log_odds, varies: varying - steady >= VARIES }
+        log_odds[STEADY] = together(outputs[STEADY], varies(&outputs));
+        Said { log_odds, varying: varying(&outputs) }
     }
 
     /// How often an answer of this chance is right, as measured on what was not fitted.
@@ -107,8 +105,36 @@ impl Model {
     }
 }
 
+/// The log-odds of a rate that varies, of whichever kind the link is.
+fn varies(outputs: &ByOutput<f32>) -> f32 {
+    outputs[ANSWERS..].iter().copied().fold(f32::NEG_INFINITY, together)
+}
+
+/// The likeliest kind of a link whose rate varies, by its number.
+fn likeliest_kind(outputs: &ByOutput<f32>) -> usize {
+    let kinds = &outputs[ANSWERS..];
+    (0..kinds.len()).max_by(|&a, &b| kinds[a].total_cmp(&kinds[b])).expect("there are some")
+}
+
+/// The cause of a link of the connection's own whose rate varies by itself, if it does.
+fn varying(outputs: &ByOutput<f32>) -> Option<Cause> {
+    let varies = varies(outputs);
+    let kind = likeliest_kind(outputs);
+    let chance = (outputs[ANSWERS + kind] - varies).exp();
+    let cause = if chance >= IS_OF_KIND { VARYING[kind] } else { Cause::UnsharedVarying };
+    (varies - outputs[STEADY] >= VARIES).then_some(cause)
+}
+
+/// The log-odds of either of two.
+fn together(a: f32, b: f32) -> f32 {
+    let (more, less) = (a.max(b), a.min(b));
+    if less == f32::NEG_INFINITY { more } else { more + (less - more).exp().ln_1p() }
+}
+
 /// Log-odds of a rate that varies against one that does not, from which it is said.
 const VARIES: f32 = 0.85;
+/// Chance of a kind among links whose rate varies from which the kind is said.
+const IS_OF_KIND: f32 = 0.8;
 
 /// Chances of log-odds.
 pub fn softmax(log_odds: &ByAnswer) -> ByAnswer {
@@ -134,7 +160,7 @@ mod tests {
         let named = MODEL.provenance.lines().find_map(|line| line.strip_prefix("outputs: "));
         let mut outputs: Vec<&str> =
             Limitation::ALL.iter().take(ANSWERS).map(|each| each.name()).collect();
-        outputs.push(Cause::UnsharedVarying.name());
+        outputs.extend(VARYING.map(Cause::name));
         assert_eq!(named.expect("named").split(' ').collect::<Vec<_>>(), outputs);
     }
 
@@ -146,13 +172,28 @@ mod tests {
     }
 
     #[test]
-    fn a_link_of_ones_own_is_as_likely_as_both_of_its_outputs() {
+    fn a_link_of_ones_own_is_as_likely_as_all_of_its_outputs() {
         let observed = Memory::default().observe(&Case::default());
         let outputs = MODEL.forest.log_odds(&observed);
         let said = MODEL.asked(&observed);
-        let both = outputs[STEADY].exp() + outputs[VARYING].exp();
-        assert!((said.log_odds[STEADY].exp() - both).abs() < 1e-4 * both, "{said:?} {outputs:?}");
-        assert_eq!(said.varies, outputs[VARYING] - outputs[STEADY] >= VARIES);
+        let kinds: f32 = outputs[ANSWERS..].iter().map(|odds| odds.exp()).sum();
+        let all = outputs[STEADY].exp() + kinds;
+        assert!((said.log_odds[STEADY].exp() - all).abs() < 1e-4 * all, "{said:?} {outputs:?}");
+    }
+
+    #[test]
+    fn a_kind_of_link_is_said_where_it_is_likely_and_that_it_varies_where_none_is() {
+        let said = |steady, wifi, cellular| {
+            let mut outputs = [-9.0; OUTPUTS];
+            outputs[STEADY] = steady;
+            outputs[ANSWERS..].copy_from_slice(&[wifi, cellular]);
+            varying(&outputs)
+        };
+        assert_eq!(said(0.0, 3.0, 0.0), Some(Cause::UnsharedWifi));
+        assert_eq!(said(0.0, 0.0, 3.0), Some(Cause::UnsharedCellular));
+        assert_eq!(said(0.0, 3.0, 2.5), Some(Cause::UnsharedVarying));
+        assert_eq!(said(0.0, 0.5, -9.0), None);
+        assert_eq!(said(0.0, 0.5, 0.5), Some(Cause::UnsharedVarying));
     }
 
     #[test]

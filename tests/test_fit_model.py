@@ -120,7 +120,7 @@ def test_a_written_file_says_what_the_forest_says(grown, tmp_path):
     knots = np.array([[0.2, 0.3], [0.9, 0.8]])
     kept = calibration.Calibration(0.5, 0.75, np.full(CLASSES - 1, 1 / 2), knots, (0.75, 0.94))
     path = tmp_path / "new" / "weights.bin"
-    weights.write(path, ["a model", "outputs: a b c"], model, kept)
+    weights.write(path, ["a model", "outputs: a b b/c"], model, kept)
     read = Weights(path.read_bytes())
     assert read.left_over == b""
     assert len(read.trees) == len(model.trees()) == 20

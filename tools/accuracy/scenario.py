@@ -73,10 +73,10 @@ def elements(spec: Spec, flow: int, backward: bool) -> Iterator[tuple[str, int, 
 
 
 def bottleneck(spec: Spec, flow: int, backward: bool) -> Server | None:
-    """The slowest server of the path; none when there is no server, or one that follows a trace."""
+    """The slowest server of the path; none when there is no server, or one whose rate varies."""
     servers = []
     for link, position, kind, settings in elements(spec, flow, backward):
-        if kind == "trace":
+        if kind in _VARYING:
             return None
         if kind in ("rate", "shaper"):
             servers.append(Server(link, position, settings["rate_bps"]))
@@ -164,8 +164,12 @@ def _around_one(chance: random.Random, most: float) -> float:
 
 UNSCALED_BYTES = 65_536
 """No window is larger without scaling (RFC 7323); half of a receive buffer is advertised."""
-_RATES = ("rate_bps", "pacing_rate_bps", "rate_pps", "mean_pps")
-_TIMES = "delay_ms interval_ms think_ms serve_ms jitter_ms hold_ms on_ms off_ms rto_min_ms".split()
+_VARYING = ("trace", "wifi", "walk")
+_RATES = ("rate_bps", "min_bps", "max_bps", "pacing_rate_bps", "rate_pps", "mean_pps")
+_TIMES = (
+    "delay_ms interval_ms think_ms serve_ms jitter_ms hold_ms on_ms off_ms rto_min_ms gap_ms "
+    "step_ms"
+).split()
 _SPANS = "duration_s start_s stop_s stagger_s from_s to_s for_s pauses_s".split()
 _SIZES = (
     "limit_packets mark_packets min_packets max_packets burst_bytes chunk_bytes response_bytes "

@@ -5,7 +5,7 @@ import copy
 import pytest
 from conftest import ROOT
 
-from accuracy import page, policing, remedies, scenario, simulated, tables, truth
+from accuracy import hidden, page, policing, remedies, scenario, simulated, tables, truth
 from accuracy.judged import Capacity, Judged, Shares
 from accuracy.remedies import Prediction
 from accuracy.scenario import Case
@@ -102,12 +102,24 @@ def test_capacities_count_when_given_and_near():
 
 
 def test_a_pair_is_right_when_most_taps_are():
-    def prediction(name, predicted):
-        return Prediction(name, "r", "report", "p", "t", "c", True, 1e6, predicted, 10e6)
+    def prediction(name, predicted, *, hidden=False):
+        return Prediction(name, "r", "report", "p", "t", "c", True, 1e6, predicted, 10e6, hidden)
 
     rows = [prediction("a", 11.9e6), prediction("a", 8.1e6), prediction("a", None)]
     rows += [prediction("b", 12.1e6), prediction("b", 10e6)]
-    assert tables.pair_rate(rows) == Rate(1, 2)
+    rows += [prediction("c", None, hidden=True)]
+    assert tables.pair_rate(rows, lambda row: row.is_near) == Rate(1, 3)
+    assert tables.pair_rate(rows, lambda row: row.is_right) == Rate(2, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "hides"),
+    [("app_small_writes", {"sender", "receiver"}), ("paced_socket", {"sender"})],
+)
+def test_a_capture_hides_a_link_that_no_two_packets_met(name, hides):
+    cases = {case.name: case for case in scenario.read_all(ROOT / "scenarios")}
+    flow = ("10.0.0.2", 40000, "10.0.0.1", 5001)
+    assert hidden.taps(cases[name], flow, ["sender", "receiver"]) == hides
 
 
 def test_the_worst_come_first_with_their_answers():

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from typing import NamedTuple
 
-from accuracy import scenario, simulated, truth
+from accuracy import hidden, scenario, simulated, truth
 from accuracy.scenario import Case, Spec
 from accuracy.truth import Half
 
@@ -46,6 +46,8 @@ class Prediction(NamedTuple):
     now_bps: float
     predicted_bps: float | None
     reached_bps: float
+    is_hidden: bool
+    """Whether no number is given, and the capture shows none."""
 
     @property
     def is_near(self) -> bool:
@@ -53,6 +55,11 @@ class Prediction(NamedTuple):
         if self.predicted_bps is None:
             return False
         return abs(self.predicted_bps - self.reached_bps) <= NEAR * self.reached_bps
+
+    @property
+    def is_right(self) -> bool:
+        """Whether it is near, or rightly no number."""
+        return self.is_near or self.is_hidden
 
 
 class Remedy(NamedTuple):
@@ -191,6 +198,15 @@ def predictions(pair: Pair) -> list[Prediction]:
     half = truth.half_of(expect)
     reached = steady_bps(simulated.run(pair.remedied, taps=("receiver",)), half)
     now = steady_bps(limited, half)
+    rows = {
+        tap: row
+        for tap, tables in limited.taps.items()
+        for row in tables["flows"]
+        if simulated.half_of(limited.truth, row) == half
+    }
+    unknown = [tap for tap, row in rows.items() if row["headroom_bps"] is None]
+    flow = next(flow for flow, known in limited.truth.halves.items() if known == half)
+    unseen = hidden.taps(pair.limited, flow, unknown) if unknown else set()
     return [
         Prediction(
             pair.limited.name,
@@ -203,10 +219,9 @@ def predictions(pair: Pair) -> list[Prediction]:
             now,
             row["headroom_bps"],
             reached,
+            tap in unseen,
         )
-        for tap, tables in limited.taps.items()
-        for row in tables["flows"]
-        if simulated.half_of(limited.truth, row) == half
+        for tap, row in rows.items()
     ]
 
 

@@ -135,9 +135,9 @@ def is_capacity_near(row: Capacity) -> bool:
     return row.found_bps is not None and abs(row.found_bps - row.configured_bps) <= near
 
 
-def pair_rate(rows: Iterable[Prediction]) -> Rate:
+def pair_rate(rows: Iterable[Prediction], is_right: Callable[[Prediction], bool]) -> Rate:
     """Pairs of which most taps predict rightly."""
-    taps = rates_by(rows, lambda row: (row.name, row.path), lambda row: row.is_near)
+    taps = rates_by(rows, lambda row: (row.name, row.path), is_right)
     return rate(taps.values(), lambda tap: 2 * tap.right > tap.total)
 
 

@@ -1,6 +1,7 @@
 //! What would be reached with the present limit lifted: the least of the bounds that remain.
 
 use super::{Case, Cause, Limitation};
+use crate::flow::path::capacity::Support;
 use crate::flow::time::period::BTP_MIN_PACKETS;
 use crate::model::Predict;
 use crate::model::capacity::Capacity;
@@ -49,10 +50,11 @@ pub fn predict(case: &Case, cause: Cause, now_bps: f64) -> Result<Headroom, Gain
     if lifted == Limitation::Unresponsive {
         return Err(GainUnknown::NobodyAnswers);
     }
-    // Nothing of what follows a policer was ever used.
+    // Nothing of what follows a policer was ever used, but for the pairs that it let pass.
     // What was silent for some of its time gains less than what sent all of it.
     let reached = case.over_all_bps.map_or(now_bps, |rate| rate.min(now_bps));
-    let shown = if cause == Cause::Policer { reached } else { shown_bps(case, reached) };
+    let used = cause != Cause::Policer || is_link_sure(case);
+    let shown = if used { shown_bps(case, reached) } else { reached };
     if lifted.is_of_network() && bps > FARTHEST_GAIN * shown {
         return Err(GainUnknown::BeyondEvidence);
     }
@@ -68,6 +70,13 @@ pub fn predict(case: &Case, cause: Cause, now_bps: f64) -> Result<Headroom, Gain
 /// The highest rate that the capture gives evidence of.
 fn shown_bps(case: &Case, now_bps: f64) -> f64 {
     case.context.capacity_bps.map_or(now_bps, |capacity| capacity.max(now_bps))
+}
+
+/// Whether the packet pairs leave no doubt of what the link carries.
+fn is_link_sure(case: &Case) -> bool {
+    let so_far = &case.so_far;
+    let (near, sharp, faster) = (so_far.pairs_near, so_far.pairs_sharp, so_far.pairs_faster);
+    Support { near, sharp, faster }.is_sure()
 }
 
 /// What the link carries of payload.
@@ -216,6 +225,9 @@ mod tests {
         assert!(predict(&narrow, Cause::UnsharedQueue, 9e5).is_err());
         assert!(predict(&case(facts, Some(1e7)), Cause::UnsharedQueue, 9e6).is_ok());
         assert!(predict(&case(facts, Some(1e8)), Cause::Policer, 1e5).is_err());
+        let mut sure = case(facts, Some(1e8));
+        (sure.so_far.pairs_near, sure.so_far.pairs_sharp) = (0.6, 1.0);
+        assert!(predict(&sure, Cause::Policer, 1e5).is_ok(), "most pairs agree on the link");
         let more = predict(&case(facts, None), Cause::ReceiverSlowReader, 1e7).expect("its buffer");
         assert_eq!((more.bps.round(), more.next), (80e6, None), "the same limit is no next one");
         assert!(predict(&case(facts, Some(1e7)), Cause::UnresponsivePeer, 1e5).is_err());

@@ -1,8 +1,8 @@
 """Whether a capture shows the link that comes next, or would be the same with a faster one.
 
-The run is made again with the narrow link twice as fast. Where the gaps between the packets of a
-flow and between their acknowledgements stay as they were, nothing in the capture tells the one
-link from the other, whoever looks at it.
+The run is made again with the narrow link twice as fast. The gaps between the packets of a flow
+are compared, and those between acknowledgements. Where they stay as they were, nobody can tell the
+one link from the other by the capture.
 """
 
 from __future__ import annotations

@@ -183,8 +183,8 @@ const THIN: f64 = 0.12;
 /// Sharpness of a link's rate: combs of cross traffic had 0.83 and more, the clock's modes 0.4 and
 /// less.
 const SHARPLY: f64 = 0.75;
-/// Share of the pairs near a link's rate where a direction shows it all the time. Of hosts that hand
-/// over packets in bunches, behind policers of the policing study, it was 0.4 and less.
+/// Share of the pairs near a link's rate where a direction shows it all the time. Of hosts that
+/// hand over packets in bunches, behind policers of the policing study, it was 0.4 and less.
 const MOST: f64 = 0.5;
 /// Pairs so many times faster were handed over together by a card or host, after they had waited.
 const TOGETHER: f64 = 10.0;

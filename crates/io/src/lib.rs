@@ -11,6 +11,7 @@ mod filter;
 mod input;
 mod intake;
 pub mod option;
+pub mod parquet;
 mod progress;
 pub mod simulate;
 mod sources;

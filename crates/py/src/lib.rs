@@ -4,11 +4,11 @@ mod adviser;
 mod annotate;
 mod arrow;
 mod emulate;
-mod feed;
 mod items;
 mod limits;
 mod model;
 mod option;
+mod parquet;
 mod simulate;
 mod stream;
 mod worlds;
@@ -119,13 +119,13 @@ mod _core {
     #[pymodule_export]
     use crate::emulate::{Emulation, emulate, scenario_names};
     #[pymodule_export]
-    use crate::feed::Feed;
-    #[pymodule_export]
     use crate::limits::limits;
     #[pymodule_export]
     use crate::model::{Column, models, predict, predict_one, solve};
     #[pymodule_export]
     use crate::option::options;
+    #[pymodule_export]
+    use crate::parquet::Parquet;
     #[pymodule_export]
     use crate::simulate::{Simulation, simulate, sweep};
     #[pymodule_export]

@@ -1,21 +1,20 @@
 """One Parquet file, zstd-compressed; it appears when it is complete. `parquet:` is of many.
 
 A Parquet file has its index at its end, and none can be read without it. The rows of a capture are
-written to it as they come, in a thread. Those of a run without an end wait in a store beside the
-file, `NAME.<ulid>.parts`, which is there when the run is killed; the end makes the file of it.
+written to it as they come. Those of a run without an end wait in a store beside the file,
+`NAME.<ulid>.parts`, which is there when the run is killed; the end makes the file of it.
 """
 
 import glob
-import os
 import shutil
 import tempfile
-import threading
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
-from tcpwhy._core import Batch, Feed, Rows
+from tcpwhy._core import Batch, Parquet, Rows
 from tcpwhy.sinks import (
     BATCH,
     Capabilities,
@@ -38,10 +37,7 @@ if TYPE_CHECKING:
     import duckdb
 
 ROWS_HELD = 2**15
-"""Rows that wait in memory: of most captures all, some 40 MB."""
-
-WORKERS_OF_A_WRITER = 4
-"""A thread that writes keeps up with so many workers, even where most flows are short."""
+"""Rows of others that wait in memory."""
 
 _PARTS = ".parts"
 
@@ -79,17 +75,14 @@ class Sink:
             self._parts.write(table, batch)
             self.rows_held += len(batch)
             return
+        if self._writing or (isinstance(batch, Batch) and not self._held):
+            self._writing = self._writing or _Writing(self._table, self._target)
+            self._writing.put(batch)
+            return
+        # Rows of others, such as pyarrow's.
         self._held.append(batch)
         self.rows_held += len(batch)
-        if self.rows_held < ROWS_HELD:
-            return
-        if all(isinstance(held, Batch) for held in self._held):
-            self._writing = self._writing or _Writing(self._table, self._target)
-            while self._held:
-                self._writing.put(self._held.popleft())
-            self.rows_held = 0
-        else:
-            # Rows of others, such as pyarrow's.
+        if self.rows_held >= ROWS_HELD:
             self._keep_up()
             self.flush()
 
@@ -102,10 +95,9 @@ class Sink:
 
     def close(self) -> None:
         """Write the file; where that fails, the rows that are on disk stay there."""
-        if self._writing:
-            while self._held:
-                self._writing.put(self._held.popleft())
-            return self._writing.end()
+        if not self._held and not self._parts:
+            # Without rows it is a file of columns.
+            return (self._writing or _Writing(self._table, self._target)).end()
         if self._parts is None:
             return self._finish()
         lost = 0
@@ -166,10 +158,7 @@ class Sink:
 def _registered(
     connection: "duckdb.DuckDBPyConnection", table: str, batches: Sequence[Batch]
 ) -> str:
-    """Make batches known to DuckDB, without a copy if they are our own."""
-    if all(isinstance(batch, Batch) for batch in batches):
-        connection.register("own", Rows(table, batches))
-        return "FROM own"
+    """Make batches known to DuckDB."""
     connection.register("none", Rows(table, []))
     connection.execute("CREATE TABLE staged AS FROM none")
     for batch in batches:
@@ -185,44 +174,44 @@ def to_stdout(path: Path) -> None:
 
 
 class _Writing:
-    """A file that is written while its rows come."""
+    """A file that is written while its rows come, under another name until it is complete."""
 
     def __init__(self, table: str, target: str) -> None:
-        self._feed = Feed(table)
+        self._rows = Parquet(table)
         self._folder = tempfile.TemporaryDirectory(prefix="tcpwhy-") if target == "-" else None
         self._path = Path(self._folder.name, "rows.parquet") if self._folder else Path(target)
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name=f"writes {target}", daemon=True)
-        self._thread.start()
+        self._unfinished = self._path.with_name(f".{self._path.name}.tmp")
+        self._file: BinaryIO | None = None
+        self._failed: OSError | None = None
 
     def put(self, batch: Batch) -> None:
-        """Add rows; wait while many are on their way."""
-        if not self._feed.put(batch):
-            self.end()
+        """Add rows, in this thread, which has nothing to do but wait for more."""
+        self._add(self._rows.put(batch))
 
     def end(self) -> None:
-        """Finish the file; what went wrong with it is raised here."""
-        self._feed.end()
-        self._thread.join()
-        if self._error:
-            raise self._error
+        """Finish the file, or say again what went wrong with it."""
+        if self._failed:
+            raise self._failed
+        self._add(self._rows.end(), last=True)
         if self._folder:
             to_stdout(self._path)
             self._folder.cleanup()
 
-    def _run(self) -> None:
-        import duckdb
-
+    def _add(self, part: bytes, *, last: bool = False) -> None:
         try:
-            threads = max(1, len(os.sched_getaffinity(0)) // WORKERS_OF_A_WRITER)
-            with steady(duckdb.connect(), threads=threads) as connection:
-                connection.register("coming", self._feed)
-                write_file(connection, "FROM coming", self._path, group_rows=STEADY_GROUP_ROWS)
-        except BaseException as error:
-            # It is raised where rows are given.
-            self._error = error
-        finally:
-            self._feed.abandon()
+            self._file = self._file or self._unfinished.open("wb")
+            self._file.write(part)
+            if last:
+                self._file.close()
+                self._unfinished.replace(self._path)
+        except OSError as error:
+            # Nobody knows the file by the name that it has until it is complete.
+            self._failed = OSError(error.errno, error.strerror, str(self._path))
+            if self._file:
+                with suppress(OSError):
+                    self._file.close()
+            self._unfinished.unlink(missing_ok=True)
+            raise self._failed from error
 
 
 def left_over(target: str) -> list[str]:

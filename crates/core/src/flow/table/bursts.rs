@@ -1,7 +1,7 @@
 //! The logs of flows with state: what came since their last burst, as it will be analysed.
 //!
-//! A block is contiguous, since a chain of small ones would cost a cache miss each. A flow keeps it
-//! for its next burst.
+//! A log lies in small blocks, each of which names the one before. All go back when it is analysed:
+//! the flows share what half of them need, and the block that is given out next was used last.
 
 use super::log::Log;
 use crate::flow::entry::Entry;
@@ -12,15 +12,13 @@ use crate::wire::Segment;
 #[derive(Default)]
 pub struct Pool {
     pages: Vec<Box<[Entry; PAGE_ENTRIES]>>,
-    classes: [Class; LENGTHS.len()],
-}
-
-/// Blocks of one size. A page has blocks of one class.
-#[derive(Default)]
-struct Class {
-    free: Vec<u32>,
-    /// The part of the newest page that was never used.
+    /// By block: the one before it in its log, or the next one that is free.
+    links: Vec<u32>,
+    free: Option<u32>,
+    /// Blocks that were never used.
     fresh: std::ops::Range<u32>,
+    /// What is read of a log that lies in several blocks.
+    joined: Vec<Entry>,
 }
 
 impl Pool {
@@ -28,36 +26,51 @@ impl Pool {
     /// shorter than [`LONGEST`].
     #[inline]
     pub fn push(&mut self, log: &mut Log, segment: &Segment, ts: Nanos) {
-        if log.len() == capacity(log) {
+        let within = log.len() % BLOCK;
+        if within == 0 {
             self.grow(log);
         }
-        let at = log.block as usize + log.len();
+        let (page, at) = place(log.block);
         log.len += 1;
         // In place: an entry made elsewhere and copied would be read in wider pieces than it was
         // written, for which the processor waits.
-        self.pages[at / PAGE_ENTRIES][at % PAGE_ENTRIES] = Entry::of(segment, ts);
+        self.pages[page][at + within] = Entry::of(segment, ts);
     }
 
     /// The entries of `log`, in order.
     #[inline]
-    pub fn entries(&self, log: &Log) -> &[Entry] {
-        if log.len == 0 {
-            return &[];
+    pub fn entries(&mut self, log: &Log) -> &[Entry] {
+        match log.len() {
+            0 => &[],
+            1..=BLOCK => {
+                let (page, at) = place(log.block);
+                &self.pages[page][at..][..log.len()]
+            }
+            _ => self.join(log),
         }
-        let at = log.block as usize;
-        &self.pages[at / PAGE_ENTRIES][at % PAGE_ENTRIES..][..log.len()]
     }
 
-    /// Empties `log`; it keeps its block for what comes next.
-    #[inline]
-    pub fn clear(&mut self, log: &mut Log) {
-        log.len = 0;
+    fn join(&mut self, log: &Log) -> &[Entry] {
+        self.joined.resize(LONGEST, Entry::default());
+        let (mut block, mut end) = (log.block, log.len());
+        while end > 0 {
+            let begin = (end - 1) / BLOCK * BLOCK;
+            let (page, at) = place(block);
+            let entries = &self.pages[page][at..][..end - begin];
+            self.joined[begin..end].copy_from_slice(entries);
+            (block, end) = (self.links[block as usize], begin);
+        }
+        &self.joined[..log.len()]
     }
 
-    /// Gives the block of `log` back.
+    /// Gives the blocks of `log` back.
     pub fn free(&mut self, log: &mut Log) {
-        if let Some(class) = usize::from(log.class).checked_sub(1) {
-            self.classes[class].free.push(log.block);
+        let mut block = log.block;
+        for _ in 0..log.len().div_ceil(BLOCK) {
+            let link = &mut self.links[block as usize];
+            let before = std::mem::replace(link, self.free.unwrap_or(NONE));
+            self.free = Some(block);
+            block = before;
         }
         *log = Log::default();
     }
@@ -66,63 +79,50 @@ impl Pool {
     /// in while other work goes on.
     #[inline]
     pub fn touch(&self, log: &Log) -> u32 {
-        let at = log.block as usize + log.len();
-        self.pages.get(at / PAGE_ENTRIES).map_or(0, |page| {
-            let next = &page[at % PAGE_ENTRIES];
+        let (page, at) = place(log.block);
+        self.pages.get(page).map_or(0, |page| {
+            let next = &page[at + log.len() % BLOCK];
             next.seq.0 ^ u32::from(next.window_raw)
         })
     }
 
-    #[cold]
     fn grow(&mut self, log: &mut Log) {
-        let class = usize::from(log.class);
-        let block = self.allocate(class);
-        let grown = Log { block, used: 0, len: log.len, class: log.class + 1 };
-        if !log.is_empty() {
-            let (from, to) = (log.block as usize, grown.block as usize);
-            let pages = [from / PAGE_ENTRIES, to / PAGE_ENTRIES];
-            let pages = self.pages.get_disjoint_mut(pages);
-            let [old, new] = pages.expect("a page has blocks of one class");
-            let (from, to) = (from % PAGE_ENTRIES, to % PAGE_ENTRIES);
-            new[to..][..log.len()].copy_from_slice(&old[from..][..log.len()]);
-        }
-        self.free(log);
-        *log = grown;
+        let block = self.allocate();
+        self.links[block as usize] = if log.is_empty() { NONE } else { log.block };
+        log.block = block;
     }
 
-    /// A block of `LENGTHS[class]` entries.
-    fn allocate(&mut self, class: usize) -> u32 {
-        let length = LENGTHS[class];
-        let blocks = &mut self.classes[class];
-        if let Some(block) = blocks.free.pop() {
+    fn allocate(&mut self) -> u32 {
+        if let Some(block) = self.free {
+            let next = self.links[block as usize];
+            self.free = (next != NONE).then_some(next);
             return block;
         }
-        if blocks.fresh.is_empty() {
-            let first = (self.pages.len() * PAGE_ENTRIES) as u32;
-            blocks.fresh = first..first + (PAGE_ENTRIES / length * length) as u32;
+        if self.fresh.is_empty() {
+            let first = self.links.len();
+            self.links.resize(first + PAGE_ENTRIES / BLOCK, NONE);
+            self.fresh = first as u32..self.links.len() as u32;
             let page = vec![Entry::default(); PAGE_ENTRIES].into_boxed_slice();
             self.pages.push(page.try_into().expect("a page has that many entries"));
         }
-        let block = blocks.fresh.start;
-        blocks.fresh.start += length as u32;
-        block
+        self.fresh.next().expect("there is a page")
     }
 }
 
-fn capacity(log: &Log) -> usize {
-    match log.class {
-        0 => 0,
-        class => LENGTHS[usize::from(class) - 1],
-    }
+/// The page of a block, and where it begins there.
+#[inline]
+fn place(block: u32) -> (usize, usize) {
+    (block as usize / (PAGE_ENTRIES / BLOCK), block as usize % (PAGE_ENTRIES / BLOCK) * BLOCK)
 }
 
 /// Entries that a log holds at most: it must be drained then.
-pub const LONGEST: usize = LENGTHS[LENGTHS.len() - 1];
-/// Entries of a block by class. Few classes, since the blocks that many long flows outgrow at the
-/// same time are of no use to anyone.
-const LENGTHS: [usize; 2] = [16, 64];
-/// A page holds whole blocks of one class.
+pub const LONGEST: usize = 48;
+/// Entries of a block.
+const BLOCK: usize = 8;
+/// Entries of a page, which holds whole blocks.
 const PAGE_ENTRIES: usize = 4096;
+/// No block.
+const NONE: u32 = u32::MAX;
 
 #[cfg(test)]
 mod tests {
@@ -134,7 +134,7 @@ mod tests {
         pool.push(log, &segment, Nanos(0));
     }
 
-    fn numbers(pool: &Pool, log: &Log) -> Vec<u32> {
+    fn numbers(pool: &mut Pool, log: &Log) -> Vec<u32> {
         pool.entries(log).iter().map(|entry| entry.seq.0).collect()
     }
 
@@ -148,19 +148,16 @@ mod tests {
                 push(&mut pool, &mut b, 100 + i);
             }
             let expected: Vec<u32> = (0..LONGEST as u32).collect();
-            assert_eq!(numbers(&pool, &a), expected, "round {round}");
-            assert_eq!(numbers(&pool, &b)[0], 100);
-            pool.clear(&mut a);
+            assert_eq!(numbers(&mut pool, &a), expected, "round {round}");
+            assert_eq!(numbers(&mut pool, &b)[0], 100);
+            pool.free(&mut a);
             push(&mut pool, &mut a, 7);
-            assert_eq!(numbers(&pool, &a), [7]);
+            assert_eq!(numbers(&mut pool, &a), [7]);
             pool.free(&mut a);
             pool.free(&mut b);
-            assert!(numbers(&pool, &a).is_empty());
+            assert!(numbers(&mut pool, &a).is_empty());
         }
-        assert_eq!(pool.pages.len(), LENGTHS.len());
-        for (length, blocks) in LENGTHS.into_iter().zip(&pool.classes) {
-            let whole = PAGE_ENTRIES / length * length;
-            assert_eq!(blocks.fresh.len() + 2 * length, whole, "two blocks of it");
-        }
+        assert_eq!(pool.pages.len(), 1);
+        assert_eq!(pool.fresh.start as usize, 2 * LONGEST / BLOCK, "two logs of it");
     }
 }

@@ -24,6 +24,7 @@ use class::{Class, Lists, Timeouts};
 use log::Log;
 use pools::Pools;
 use state::State;
+use std::cmp::Ordering;
 use std::hint::black_box;
 
 /// Flows by key.
@@ -209,7 +210,7 @@ impl<F> Table<F> {
             self.pools.push(&mut slot.log, has_state, segment, (before_ts, ts));
             if slot.state.is_closed() && slot.flow.is_some() {
                 slot.lay_off(&mut self.pools, analyse);
-            } else if slot.log.len() >= slot.enough() {
+            } else if slot.log.len() >= BURST && slot.log.len() >= slot.enough() {
                 slot.drain(&mut self.pools, analyse);
             }
         } else {
@@ -412,20 +413,22 @@ impl<F> Slot<F> {
     }
 
     /// How many segments are analysed together: the more a flow has, the more fetching its state
-    /// costs against the room for a longer log.
+    /// costs against the room for a longer log. At least [`BURST`]. The first longer log is longer
+    /// by a part that differs by flow, or logs of flows that began together would be full together.
     #[inline]
     fn enough(&self) -> usize {
-        if self.bursts < MANY_BURSTS { BURST } else { bursts::LONGEST }
+        match self.bursts.cmp(&MANY_BURSTS) {
+            Ordering::Less => BURST,
+            Ordering::Equal => BURST + mixed(&self.key) % (bursts::LONGEST - BURST),
+            Ordering::Greater => bursts::LONGEST,
+        }
     }
 
     /// Analyses what waits in the log.
     fn drain(&mut self, pools: &mut Pools, analyse: &mut impl Analyse<Flow = F>) {
         if self.flow.is_some() {
             analyse.segments(&self.key, &mut self.flow, pools.bursts.entries(&self.log));
-            match self.log.len() > self.enough() {
-                true => pools.bursts.free(&mut self.log),
-                false => pools.bursts.clear(&mut self.log),
-            }
+            pools.bursts.free(&mut self.log);
         } else {
             for entry in pools.short.entries(&self.log) {
                 analyse.segment(&self.key, &mut self.flow, &entry, &[]);
@@ -437,9 +440,7 @@ impl<F> Slot<F> {
 
     /// Analyses what waits, gives the room for it back, and takes the flow.
     fn close(&mut self, pools: &mut Pools, analyse: &mut impl Analyse<Flow = F>) -> Option<Box<F>> {
-        let had_state = self.flow.is_some();
         self.drain(pools, analyse);
-        pools.free(&mut self.log, had_state);
         self.flow.take()
     }
 
@@ -455,7 +456,6 @@ impl<F> Slot<F> {
     #[cold]
     fn lay_off(&mut self, pools: &mut Pools, analyse: &mut impl Analyse<Flow = F>) {
         self.drain(pools, analyse);
-        pools.bursts.free(&mut self.log);
         if let Some(flow) = &mut self.flow {
             analyse.closed(flow);
         }
@@ -464,6 +464,11 @@ impl<F> Slot<F> {
     fn held(&self) -> bool {
         self.last != FREE
     }
+}
+
+/// A number that differs between most flows of the same hosts, and of different ones.
+fn mixed(key: &FlowKey) -> usize {
+    [&key.low, &key.high].map(|end| usize::from(end.port) + usize::from(end.addr[15])).iter().sum()
 }
 
 const _: () = assert!(size_of::<Slot<()>>() == 64);

@@ -30,14 +30,6 @@ impl Pools {
         }
     }
 
-    /// Gives back what a log has.
-    pub fn free(&mut self, log: &mut Log, has_state: bool) {
-        match has_state {
-            true => self.bursts.free(log),
-            false => self.short.free(log),
-        }
-    }
-
     /// Something of what the next push to `log` will write: reading it early brings the cache lines
     /// in while other work goes on.
     #[inline]

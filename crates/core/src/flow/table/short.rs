@@ -10,10 +10,13 @@ use crate::flow::entry::Entry;
 use crate::units::Nanos;
 use crate::wire::Segment;
 
-/// Where the blocks of these logs live. Pages are never moved, freed blocks are used again.
+/// Where the blocks of these logs live. Pages are never moved, freed blocks are used again, and
+/// pages that nothing is left of are given back: most flows of a link may be long ones.
 #[derive(Default)]
 pub struct Pool {
     pages: Vec<Page>,
+    /// Numbers of pages that were given back.
+    gone: Vec<u32>,
     classes: [Class; LENGTHS.len()],
     /// What is read of a log that lies in several blocks.
     joined: Vec<u32>,
@@ -22,15 +25,20 @@ pub struct Pool {
 /// Blocks of one class.
 struct Page {
     class: u8,
-    /// A little longer than its blocks, so that a segment can be read with what is behind it.
-    words: Box<[u32; PAGE_WORDS + MOST]>,
+    /// Blocks that logs have.
+    used: u16,
+    /// A free block, whose first word names the next one, or [`NONE`].
+    free: u32,
+    /// A little longer than its blocks, so that a segment can be read with what is behind it. None
+    /// of a page that was given back.
+    words: Box<[u32]>,
 }
 
 /// Blocks of one size.
 #[derive(Default)]
 struct Class {
-    /// A free block, whose first word names the next one.
-    free: Option<u32>,
+    /// Pages with free blocks.
+    open: Vec<u32>,
     /// The part of the newest page that was never used.
     fresh: std::ops::Range<u32>,
 }
@@ -135,9 +143,18 @@ impl Pool {
 
     fn free_block(&mut self, block: u32) {
         let (page, at) = place(block);
-        let Page { class, words } = &mut self.pages[page];
-        let free = &mut self.classes[usize::from(*class)].free;
-        words[at] = free.replace(block).unwrap_or(NONE);
+        let Page { class, used, free, words } = &mut self.pages[page];
+        let blocks = &mut self.classes[usize::from(*class)];
+        if *free == NONE {
+            blocks.open.push(page as u32);
+        }
+        words[at] = std::mem::replace(free, block);
+        *used -= 1;
+        if *used == 0 && !blocks.is_fresh(page) {
+            (*free, *words) = (NONE, Box::default());
+            blocks.open.retain(|&open| open as usize != page);
+            self.gone.push(page as u32);
+        }
     }
 
     /// Something of what the next push to `log` will write: reading it early brings the cache lines
@@ -145,7 +162,7 @@ impl Pool {
     #[inline]
     pub fn touch(&self, log: &Log) -> u32 {
         let (page, at) = place(log.block + u32::from(log.used));
-        self.pages.get(page).map_or(0, |page| page.words[at])
+        self.pages.get(page).and_then(|page| page.words.get(at)).map_or(0, |&word| word)
     }
 
     /// Something of every block of `log`, for the same reason.
@@ -172,27 +189,48 @@ impl Pool {
     /// A block of `LENGTHS[class]` words.
     fn allocate(&mut self, class: usize) -> u32 {
         let blocks = &mut self.classes[class];
-        if let Some(block) = blocks.free {
-            let (page, at) = place(block);
-            let next = self.pages[page].words[at];
-            blocks.free = (next != NONE).then_some(next);
+        if let Some(&page) = blocks.open.last() {
+            let page = &mut self.pages[page as usize];
+            let block = page.free;
+            page.free = page.words[place(block).1];
+            page.used += 1;
+            if page.free == NONE {
+                blocks.open.pop();
+            }
             return block;
         }
         let length = LENGTHS[class];
         if blocks.fresh.is_empty() {
-            let first = (self.pages.len() * PAGE_WORDS) as u32;
-            blocks.fresh = first..first + (PAGE_WORDS / length * length) as u32;
             let words = vec![0; PAGE_WORDS + MOST].into_boxed_slice();
-            let words = words.try_into().expect("a page has that many words");
-            self.pages.push(Page { class: class as u8, words });
+            let page = Page { class: class as u8, used: 0, free: NONE, words };
+            let number = match self.gone.pop() {
+                Some(number) => {
+                    self.pages[number as usize] = page;
+                    number
+                }
+                None => {
+                    self.pages.push(page);
+                    self.pages.len() as u32 - 1
+                }
+            };
+            let first = number * PAGE_WORDS as u32;
+            blocks.fresh = first..first + (PAGE_WORDS / length * length) as u32;
         }
         let block = blocks.fresh.start;
         blocks.fresh.start += length as u32;
+        self.pages[place(block).0].used += 1;
         block
     }
 
     fn length(&self, block: u32) -> usize {
         LENGTHS[usize::from(self.pages[place(block).0].class)]
+    }
+}
+
+impl Class {
+    /// Whether a part of a page was never used.
+    fn is_fresh(&self, page: usize) -> bool {
+        !self.fresh.is_empty() && place(self.fresh.start).0 == page
     }
 }
 

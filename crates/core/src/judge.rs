@@ -122,8 +122,8 @@ impl Judge<'_> {
         self.observed = None;
         let refined = self.options.refined.then(|| {
             let length = interval.end.since(interval.start);
-            let over_all_bps = BitRate::of(interval.sums.unique_bytes, length).map(|rate| rate.0);
-            let case = Case { over_all_bps, ..self.case(&interval.sums) };
+            let over_all_bps = BitRate::of(interval.sums().unique_bytes, length).map(|rate| rate.0);
+            let case = Case { over_all_bps, ..self.case(interval.sums()) };
             let (observed, finding) = self.tally.get_or_insert_default().judge(&case, length);
             (case, observed, finding)
         });

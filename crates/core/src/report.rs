@@ -141,7 +141,7 @@ pub fn interval_row(
     judgement: Judgement,
 ) -> IntervalRow {
     let length = interval.end.since(interval.start);
-    let sums = &interval.sums;
+    let sums = interval.sums();
     let rate = |bytes| BitRate::of(bytes, length).map(|rate| rate.0);
     let facts = IntervalFacts {
         start_ns: interval.start,

@@ -241,8 +241,8 @@ impl Facts {
         self.queued_rate_variation = stats.queued_rates.variation();
         let rate = self.queued_rate_bps.zip(context.capacity_bps);
         self.utilisation = rate.map(|(rate, capacity)| rate * context.on_wire() / capacity);
-        self.round_rate_bps = stats.rates.mean();
-        self.rate_variation = stats.rates.variation();
+        self.round_rate_bps = stats.rates().mean();
+        self.rate_variation = stats.rates().variation();
         self.rtt_samples = stats.rtt_samples;
         let mean_s = mean.map(|ns| ns / 1e9).filter(|&s| s > 0.0 && stats.rtt_samples > 1);
         self.rtt_variation = mean_s.map(|mean_s| {

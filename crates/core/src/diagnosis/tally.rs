@@ -49,6 +49,8 @@ impl Tally {
             Some(at) => at,
             None => {
                 let (time_s, chances, probability) = (0.0, [0.0; ANSWERS], 0.0);
+                // Most have one or two.
+                self.entries.reserve_exact(1);
                 self.entries.push(Entry { cause: finding.cause, time_s, chances, probability });
                 self.entries.len() - 1
             }

@@ -364,7 +364,7 @@ fn data_before_a_fin_that_was_acknowledged_unseen_is_found_when_it_comes() {
 /// Waits of the first half that an acknowledgement ended, and others, in ms.
 fn waits(flow: &Flow) -> (f64, f64) {
     let segmenter = flow.halves[0].segmenter().expect("data");
-    let stats = segmenter.intervals.iter().filter_map(|interval| interval.sums.stats.as_ref());
+    let stats = segmenter.intervals.iter().filter_map(|interval| interval.sums().stats.as_ref());
     let ms = |ns: u64| ns as f64 / 1e6;
     stats
         .map(|s| (ms(s.woken_ns), ms(s.unwoken_ns)))

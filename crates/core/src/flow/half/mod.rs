@@ -126,7 +126,6 @@ impl Half {
     pub(crate) fn shrink(&mut self) {
         self.ledger.shrink();
         self.view.shrink();
-        self.capacity.shrink();
     }
 
     /// Counts a segment of any kind.

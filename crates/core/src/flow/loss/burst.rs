@@ -8,6 +8,7 @@
 //! of a few packets raises the round-trip time of what comes just before its losses, a bucket does
 //! not.
 
+use crate::flow::bins::Bins;
 use crate::flow::loss::ledger::{Codes, Filed};
 use crate::flow::time::moments::Moments;
 use crate::units::Nanos;
@@ -119,28 +120,23 @@ impl Density {
 }
 
 /// How often each code was seen, and where those of the losses stood among them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Ranks {
-    seen: [u32; CODES],
+    /// Of [`REMEMBERED`] at most.
+    seen: Bins,
     total: u32,
     rank_sum: f64,
     met_count: u32,
-}
-
-impl Default for Ranks {
-    fn default() -> Ranks {
-        Ranks { seen: [0; CODES], total: 0, rank_sum: 0.0, met_count: 0 }
-    }
 }
 
 impl Ranks {
     fn add(&mut self, code: u8) {
         if self.total >= REMEMBERED {
             // Older ones count half, so that a flow that changes is compared with its own time.
-            self.seen.iter_mut().for_each(|seen| *seen /= 2);
-            self.total = self.seen.iter().sum();
+            self.seen.halve();
+            self.total = self.seen.total();
         }
-        self.seen[usize::from(code)] += 1;
+        self.seen.add(usize::from(code));
         self.total += 1;
     }
 
@@ -150,8 +146,8 @@ impl Ranks {
             return;
         }
         let at = usize::from(code);
-        let below: u32 = self.seen[..at].iter().sum();
-        let rank = (f64::from(below) + f64::from(self.seen[at]) / 2.0) / f64::from(self.total);
+        let (below, like) = (self.seen.below(at), self.seen.of(at));
+        let rank = (f64::from(below) + f64::from(like) / 2.0) / f64::from(self.total);
         if self.met_count >= MAX_MET {
             self.met_count /= 2;
             self.rank_sum /= 2.0;

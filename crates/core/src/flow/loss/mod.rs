@@ -1,6 +1,7 @@
 //! What happened to the bytes on their way, and how losses came about.
 
 pub mod burst;
+mod curve;
 pub mod duplicate;
 pub mod history;
 pub mod ledger;

@@ -5,12 +5,13 @@
 //! first and the last loss. Its tokens are near zero at every loss of a policed flow, and not below
 //! zero at what passes.
 
+use super::curve::{Curve, Point};
 use crate::units::Nanos;
 
 /// What a half sent and lost since its first loss.
 #[derive(Debug, Default)]
 pub struct Trace {
-    sent: Vec<Point>,
+    sent: Curve,
     lost: Vec<Point>,
     /// Payload bytes sent, and lost, since the trace began.
     sent_bytes: u64,
@@ -24,13 +25,6 @@ pub struct Trace {
     found: u32,
     tested_events: u32,
     last: Option<Policer>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Point {
-    ts: Nanos,
-    /// Bytes up to there.
-    bytes: u64,
 }
 
 /// A policer that fits.
@@ -50,7 +44,7 @@ impl Trace {
         let due = self.sent.last().is_none_or(|last| ts.since(last.ts) >= self.step);
         if due {
             if self.sent.len() >= MAX_POINTS {
-                halve(&mut self.sent);
+                self.sent.halve();
                 self.step = Nanos((self.step.0 * 2).max(self.mean_step()));
             }
             self.sent.push(Point { ts, bytes: self.sent_bytes });
@@ -77,8 +71,8 @@ impl Trace {
     }
 
     fn mean_step(&self) -> i64 {
-        let span = |points: &[Point]| points[points.len() - 1].ts.since(points[0].ts).0;
-        span(&self.sent) / (2 * MAX_POINTS as i64)
+        let ends = self.sent.first().zip(self.sent.last());
+        ends.map_or(0, |(first, last)| last.ts.since(first.ts).0) / (2 * MAX_POINTS as i64)
     }
 
     /// The policer found so far: the test is made whenever there are new losses, and what it found
@@ -101,10 +95,11 @@ impl Trace {
         if f64::from(self.queued) > QUEUED * f64::from(self.events) {
             return None;
         }
-        [0, 2].into_iter().find_map(|cut| self.fits(rtt, cut))
+        let sent = self.sent.points();
+        [0, 2].into_iter().find_map(|cut| self.fits(rtt, &sent, cut))
     }
 
-    fn fits(&self, rtt: Nanos, cut: usize) -> Option<Policer> {
+    fn fits(&self, rtt: Nanos, sent: &[Point], cut: usize) -> Option<Policer> {
         let lost = self.lost.get(cut..self.lost.len().checked_sub(cut)?)?;
         let (first, last) = (lost.first()?, lost.last()?);
         let span_s = last.ts.since(first.ts).as_secs_f64();
@@ -112,7 +107,7 @@ impl Trace {
         if lost.len() < MIN_SAMPLES || span_s < MIN_ROUNDS * rtt_s {
             return None;
         }
-        let passed = |ts: Nanos, lost: u64| self.sent_at(ts) - lost as f64;
+        let passed = |ts: Nanos, lost: u64| self.sent_at(sent, ts) - lost as f64;
         let base = passed(first.ts, first.bytes);
         let rate = (passed(last.ts, last.bytes) - base) / span_s;
         if rate <= 0.0 {
@@ -124,7 +119,7 @@ impl Trace {
         let at_loss: Vec<f64> = lost.iter().map(|point| tokens(point.ts, point.bytes)).collect();
         let mut at_pass = Vec::new();
         let mut next = cut;
-        for point in self.sent.iter().filter(|p| p.ts > first.ts && p.ts < last.ts) {
+        for point in sent.iter().filter(|p| p.ts > first.ts && p.ts < last.ts) {
             while self.lost.get(next).is_some_and(|loss| loss.ts <= point.ts) {
                 next += 1;
             }
@@ -149,10 +144,10 @@ impl Trace {
     }
 
     /// Bytes sent up to `ts`, between the points by proportion.
-    fn sent_at(&self, ts: Nanos) -> f64 {
-        let after = self.sent.partition_point(|point| point.ts <= ts);
-        let before = self.sent[after.max(1) - 1];
-        let Some(next) = self.sent.get(after) else { return self.sent_bytes as f64 };
+    fn sent_at(&self, sent: &[Point], ts: Nanos) -> f64 {
+        let after = sent.partition_point(|point| point.ts <= ts);
+        let before = sent[after.max(1) - 1];
+        let Some(next) = sent.get(after) else { return self.sent_bytes as f64 };
         let span = next.ts.since(before.ts).0.max(1) as f64;
         let part = ts.since(before.ts).0 as f64 / span;
         before.bytes as f64 + (next.bytes - before.bytes) as f64 * part.min(1.0)

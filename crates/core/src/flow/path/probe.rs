@@ -21,11 +21,6 @@ pub struct CapacityProbe {
 }
 
 impl CapacityProbe {
-    /// Part of [`crate::flow::Flow::shrink`].
-    pub(crate) fn shrink(&mut self) {
-        self.collector.iter_mut().for_each(|collector| collector.shrink());
-    }
-
     /// The stream was interrupted: the next packet has no gap before it.
     #[inline]
     pub fn interrupt(&mut self) {

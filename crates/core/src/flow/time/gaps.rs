@@ -1,27 +1,21 @@
-//! Inter-arrival times, kept as a histogram of constant size.
+//! Inter-arrival times, kept as a histogram of bounded size.
 
+use crate::flow::bins::Bins;
 use crate::units::Nanos;
 
 /// A histogram of gaps with eight bins an octave; a gap counts with the middle of its bin, which is
 /// within 5 % of it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Gaps {
-    count: [u16; BINS],
+    bins: Bins,
     total: u32,
-}
-
-impl Default for Gaps {
-    fn default() -> Gaps {
-        Gaps { count: [0; BINS], total: 0 }
-    }
 }
 
 impl Gaps {
     /// Adds one gap.
     #[inline]
     pub fn add(&mut self, gap: Nanos) {
-        let bin = bin(gap);
-        self.count[bin] = self.count[bin].saturating_add(1);
+        self.bins.add(bin(gap));
         self.total += 1;
     }
 
@@ -36,8 +30,8 @@ impl Gaps {
             return None;
         }
         let (mut left, mut sum) = (n, 0.0f64);
-        for bin in (0..BINS).rev().filter(|&bin| self.count[bin] > 0) {
-            let taken = left.min(u32::from(self.count[bin]));
+        for (bin, count) in self.bins.met().rev() {
+            let taken = left.min(u32::from(count));
             sum += middle_ns(bin) * f64::from(taken);
             left -= taken;
             if left == 0 {
@@ -50,28 +44,21 @@ impl Gaps {
 
     /// The filled bins alone, for keeping.
     pub fn pack(&self) -> PackedGaps {
-        let mut filled = Vec::new();
-        let octaves = self.count.as_chunks::<OCTAVE_BINS>().0.iter().zip(0u8..);
-        for (counts, octave) in octaves.filter(|(counts, _)| **counts != [0; OCTAVE_BINS]) {
-            let bins = counts.iter().zip(octave * OCTAVE_BINS as u8..);
-            filled.extend(bins.filter(|(count, _)| **count > 0).map(|(&count, bin)| (bin, count)));
-        }
+        let mut filled = Vec::with_capacity(self.bins.count_met());
+        filled.extend(self.bins.met().map(|(bin, count)| (bin as u8, count)));
         PackedGaps(filled.into_boxed_slice())
     }
 
     /// Adds the gaps of `other`.
     pub fn merge(&mut self, other: &Gaps) {
-        for bin in 0..BINS {
-            self.count[bin] = self.count[bin].saturating_add(other.count[bin]);
-        }
+        self.bins.merge(&other.bins);
         self.total += other.total;
     }
 
     /// Adds packed gaps.
     pub fn merge_packed(&mut self, other: &PackedGaps) {
         for &(bin, count) in &other.0 {
-            let mine = &mut self.count[usize::from(bin)];
-            *mine = mine.saturating_add(count);
+            self.bins.add_many(usize::from(bin), count);
             self.total += u32::from(count);
         }
     }
@@ -114,8 +101,6 @@ fn middle_ns(bin: usize) -> f64 {
 /// Gaps below 256 ns and above 137 s count with those.
 const FIRST_OCTAVE: u32 = 8;
 const LAST_OCTAVE: u32 = 37;
-const OCTAVE_BINS: usize = 8;
-const BINS: usize = (LAST_OCTAVE - FIRST_OCTAVE) as usize * OCTAVE_BINS;
 
 #[cfg(test)]
 mod tests {
@@ -141,7 +126,7 @@ mod tests {
     #[test]
     fn every_gap_has_a_bin() {
         for gap in [i64::MIN, -1, 0, 1, 255, 256, 1 << 36, i64::MAX] {
-            assert!(bin(Nanos(gap)) < BINS);
+            assert!(bin(Nanos(gap)) < 8 * (LAST_OCTAVE - FIRST_OCTAVE) as usize);
         }
     }
 }

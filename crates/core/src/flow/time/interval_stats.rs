@@ -66,8 +66,6 @@ pub struct IntervalStats {
     pub rounds_queued: u32,
     /// Delivery rates in those, in bit/s.
     pub queued_rates: Moments,
-    /// Delivery rates in all rounds without a repair, in bit/s.
-    pub rates: Moments,
     /// Flight size (x, in bytes) and least round-trip time (y, in ns) of each round.
     pub flight_rtt: Paired,
     /// Flight size (x, in bytes) and delivery rate (y, in bit/s) of each round without a repair.
@@ -124,6 +122,11 @@ impl Paired {
 }
 
 impl IntervalStats {
+    /// Delivery rates in all rounds without a repair, in bit/s.
+    pub fn rates(&self) -> &Moments {
+        &self.flight_rate.y
+    }
+
     /// Adds a later interval.
     pub fn merge(&mut self, later: &IntervalStats) {
         self.times.merge(&later.times);
@@ -153,7 +156,6 @@ impl IntervalStats {
         self.rounds_shrinking += later.rounds_shrinking;
         self.rounds_queued += later.rounds_queued;
         self.queued_rates.merge(&later.queued_rates);
-        self.rates.merge(&later.rates);
         self.flight_rtt.merge(&later.flight_rtt);
         self.flight_rate.merge(&later.flight_rate);
         self.rtt_squares += later.rtt_squares;
@@ -199,7 +201,6 @@ impl IntervalStats {
         self.rounds_shrinking += u32::from(round.flight + u64::from(mss / 2) <= before);
         let rate_bps = float(round.bytes) * 8e9 / round.span.0.max(1) as f64;
         if round.span.0 > 0 && !round.repairing {
-            self.rates.add(rate_bps);
             self.flight_rate.add(flight, rate_bps);
         }
         if let Some(rtt) = round.rtt {

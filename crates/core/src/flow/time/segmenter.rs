@@ -20,7 +20,8 @@ pub struct Segmenter {
     period: Window,
     period_start: Nanos,
     in_transfer: bool,
-    interval: Sums,
+    /// Of the interval under way, before the period under way; made where one ended in it.
+    interval: Option<Box<Sums>>,
     interval_start: Nanos,
     interval_alp: Nanos,
     /// The last periods that have ended: Merge may still join them.
@@ -42,10 +43,17 @@ pub struct Interval {
     pub end: Nanos,
     /// The kind of period that filled most of it.
     pub kind: PeriodKind,
-    /// All that was sent in it.
-    pub sums: Sums,
+    /// All that was sent in it, where that is more than `window`.
+    whole: Option<Box<Sums>>,
     /// What was sent since its begin or since the last application limited period.
     pub window: Window,
+}
+
+impl Interval {
+    /// All that was sent in it.
+    pub fn sums(&self) -> &Sums {
+        self.whole.as_deref().unwrap_or(&self.window.sums)
+    }
 }
 
 /// The time of a segment, for what has to be cut there.
@@ -181,7 +189,7 @@ impl Segmenter {
     fn switch(&mut self, to_transfer: bool, at: Nanos) {
         let at = at.max(self.period_start);
         self.close_period(at);
-        self.interval.merge(&self.window.sums);
+        self.interval.get_or_insert_default().merge(&self.window.sums);
         self.period.take(&mut self.window);
         self.end_period(at);
         self.in_transfer = to_transfer;
@@ -255,8 +263,8 @@ impl Segmenter {
         if !self.in_transfer {
             alp += end.since(self.period_start.max(self.interval_start));
         }
-        let mut sums = std::mem::take(&mut self.interval);
-        sums.merge(&self.window.sums);
+        let mut whole = self.interval.take();
+        whole.iter_mut().for_each(|whole| whole.merge(&self.window.sums));
         let length = end.since(self.interval_start);
         let kind = if 2 * alp.0 > length.0 {
             PeriodKind::Alp
@@ -269,7 +277,7 @@ impl Segmenter {
         let start = self.interval_start;
         // One at a time, mostly, and a vector would begin with room for four.
         self.intervals.reserve_exact(1);
-        self.intervals.push(Interval { start, end, kind, sums, window });
+        self.intervals.push(Interval { start, end, kind, whole, window });
         self.interval_start = end;
     }
 

@@ -155,6 +155,10 @@ impl SenderView {
             self.overflow += 1;
             self.release_front(entry.ts);
         }
+        if self.pending.capacity() == 0 {
+            // All that a direction without data ever has.
+            self.pending.reserve_exact(1);
+        }
         self.pending.push_back(PendingAck {
             due: entry.ts + tau,
             una,

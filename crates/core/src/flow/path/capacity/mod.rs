@@ -6,12 +6,14 @@
 
 mod modes;
 mod pprate;
+mod samples;
 mod spread;
 
 pub use pprate::{Estimate, Support, pprate};
 
 use crate::reason::{CapacityMethod, CapacityUnknown};
 use crate::units::Nanos;
+use samples::Samples;
 use spread::Spread;
 
 /// One packet of a stream and the gap before it.
@@ -71,7 +73,7 @@ impl Capacity {
 #[derive(Debug, Default)]
 pub struct Collector {
     stream: Option<Stream>,
-    samples: Vec<Sample>,
+    samples: Samples,
     last: Option<(Nanos, u32)>,
     /// Candidates, and those of them that were too close together for the timestamps.
     candidates: u64,
@@ -97,11 +99,6 @@ impl Collector {
         }
     }
 
-    /// Part of [`crate::flow::Flow::shrink`].
-    pub(crate) fn shrink(&mut self) {
-        self.samples.shrink_to_fit();
-    }
-
     /// The stream chosen.
     pub fn stream(&self) -> Option<Stream> {
         self.stream
@@ -109,9 +106,9 @@ impl Collector {
 
     /// A packet of the stream: `bytes` of IP at `ts`. `pairs` tells whether its size allows a
     /// sample together with the one before it.
-    #[inline]
+    #[inline(always)]
     pub fn packet(&mut self, ts: Nanos, bytes: u32, pairs: bool) {
-        self.nanoseconds |= ts.0 % 1000 != 0;
+        self.nanoseconds = self.nanoseconds || ts.0 % 1000 != 0;
         let last = self.last.replace((ts, bytes));
         let Some((before, bytes_before)) = last else { return };
         // Equal sizes: a small packet ahead lets the large one catch up (PPrate step 1).
@@ -126,13 +123,17 @@ impl Collector {
             return;
         }
         if self.samples.len() >= WINDOW {
-            self.estimate();
-            if self.samples.len() >= WINDOW {
-                self.samples.clear();
-            }
+            self.begin_window();
         }
-        self.samples.push(Sample { bits: bytes as f32 * 8.0, gap_ns: gap.0 as f32 });
+        self.samples.push(bytes, gap.0 as f32);
         self.taken += 1;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin_window(&mut self) {
+        self.estimate();
+        self.samples.clear();
     }
 
     /// An acknowledgement of `bytes` of IP at `ts`, the newest of which were `sent` then. `counted`
@@ -169,7 +170,9 @@ impl Collector {
             return;
         }
         self.next_estimate = (self.taken * 2).max(MIN_SAMPLES as u64);
-        self.estimates.push(pprate(&self.samples));
+        // There are as many as their number doubles.
+        self.estimates.reserve_exact(1);
+        self.estimates.push(pprate(&self.samples.unpack()));
         if self.samples.len() >= WINDOW {
             self.samples.clear();
         }

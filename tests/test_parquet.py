@@ -12,6 +12,7 @@ import pytest
 
 from tcpwhy import UsageError, analyze
 from tcpwhy._core import Parquet, Rows, schemas
+from tcpwhy.sinks import parquet
 
 DATA = Path(__file__).parent / "data"
 CAPTURES = sorted(DATA.glob("*.pcap"))
@@ -109,3 +110,14 @@ def test_a_file_that_may_not_grow_leaves_the_one_before(tmp_path):
     assert done.stderr.splitlines()[-1] == f"tcpwhy: {target}: File too large"
     assert target.read_text() == "of an earlier run"
     assert [path.name for path in tmp_path.iterdir()] == ["f.parquet"]
+
+
+def test_what_went_wrong_with_a_file_is_said_again(batches, tmp_path):
+    sink = parquet.Sink(str(tmp_path / "f.parquet"), ("segments",))
+    folder = tmp_path / ".f.parquet.tmp"
+    folder.mkdir()
+    for _ in range(2):
+        with pytest.raises(IsADirectoryError):
+            sink.write("segments", batches["segments"][0])
+    with pytest.raises(IsADirectoryError):
+        sink.close()

@@ -189,15 +189,16 @@ class _Writing:
         self._add(self._rows.put(batch))
 
     def end(self) -> None:
-        """Finish the file, or say again what went wrong with it."""
-        if self._failed:
-            raise self._failed
+        """Finish the file."""
         self._add(self._rows.end(), last=True)
         if self._folder:
             to_stdout(self._path)
             self._folder.cleanup()
 
     def _add(self, part: bytes, *, last: bool = False) -> None:
+        if self._failed:
+            # It went wrong before, and no byte can follow.
+            raise self._failed
         try:
             self._file = self._file or self._unfinished.open("wb")
             self._file.write(part)
@@ -207,10 +208,11 @@ class _Writing:
         except OSError as error:
             # Nobody knows the file by the name that it has until it is complete.
             self._failed = OSError(error.errno, error.strerror, str(self._path))
-            if self._file:
-                with suppress(OSError):
+            with suppress(OSError):
+                if self._file:
                     self._file.close()
-            self._unfinished.unlink(missing_ok=True)
+            with suppress(OSError):
+                self._unfinished.unlink()
             raise self._failed from error
 
 

@@ -73,9 +73,13 @@ def test_the_delay_is_that_of_the_links():
 
 
 def true_run(name, tmp_path):
-    """Run a scenario of the tests; what its labels say is true of it."""
+    """Run a scenario of the tests, again on a machine with too much to do; its labels are true."""
     one = load(HERE / f"{name}.toml")
-    done = run(one, tmp_path / name)
+    for _ in range(3):
+        shutil.rmtree(tmp_path / name, ignore_errors=True)
+        done = run(one, tmp_path / name)
+        if not any("too busy" in problem for problem in done.problems):
+            break
     assert not done.problems
     checks = [item for expect in one.expect for item in verify.verify(done, expect)]
     assert all(item.holds for item in checks), [str(item) for item in checks]

@@ -2,6 +2,7 @@
 
 import copy
 
+import numpy as np
 import pytest
 from conftest import ROOT
 
@@ -120,6 +121,18 @@ def test_a_capture_hides_a_link_that_no_two_packets_met(name, hides):
     cases = {case.name: case for case in scenario.read_all(ROOT / "scenarios")}
     flow = ("10.0.0.2", 40000, "10.0.0.1", 5001)
     assert hidden.taps(cases[name], flow, ["sender", "receiver"]) == hides
+
+
+def test_a_flow_that_no_tap_saw_hides_nothing():
+    cases = {case.name: case for case in scenario.read_all(ROOT / "scenarios")}
+    with pytest.raises(KeyError):
+        hidden.taps(cases["app_small_writes"], ("10.0.0.9", 1, "10.0.0.1", 5001), ["sender"])
+    some, none = np.array([1.0, 2.0]), np.array([])
+    assert hidden.is_alike(none, none)
+    assert not hidden.is_alike(some, none)
+    assert not hidden.is_alike(none, some)
+    assert hidden.is_alike(some, some * 1.04)
+    assert not hidden.is_alike(some, some * 1.1)
 
 
 def test_the_worst_come_first_with_their_answers():

@@ -46,18 +46,23 @@ def with_faster_link(case: Case) -> Case:
 
 
 def gaps(case: Case, flow: frames.Key, asked: list[str]) -> dict[str, Gaps]:
-    """Give the gaps between packets at each tap asked for."""
+    """Give the gaps between packets at each tap asked for.
+
+    Raises:
+        KeyError: A tap saw nothing of the flow's data.
+
+    """
     src, src_port, dst, dst_port = flow
     with tempfile.TemporaryDirectory() as folder:
         run = tcpwhy.simulate(case.write(Path(folder)), captures=folder)
         for table in run.tables:
             run.to_arrow(table)
         found = {tap: frames.passed(Path(run.captures[tap])) for tap in asked}
-    ways = (flow, (dst, dst_port, src, src_port))
-    return {
-        tap: [np.sort(np.diff(seen[way][0])) for way in ways if way in seen]
+    times = {
+        tap: (seen[flow][0], seen.get((dst, dst_port, src, src_port), ([], []))[0])
         for tap, seen in found.items()
     }
+    return {tap: [np.sort(np.diff(way)) for way in ways] for tap, ways in times.items()}
 
 
 def is_alike(one: np.ndarray, other: np.ndarray) -> bool:

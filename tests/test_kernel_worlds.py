@@ -29,6 +29,9 @@ def look(at_ms: int, **state: int) -> dict[str, int]:
         "pacing_rate": 10**9,
         "sndbuf_limited": 0,
         "rtt": 20_000,
+        "at_s": at_ms / 1e3,
+        "sndbuf_bytes": 200_000,
+        "wmem_queued_bytes": 110_000,
         "total_rto": 0,
         "bytes_acked": 0,
         "segs_out": 0,
@@ -54,7 +57,64 @@ CASES = [
 
 @pytest.mark.parametrize(("limit", "state", "tcp"), CASES)
 def test_a_look_says_what_holds_a_sender_back(limit, state, tcp):
-    assert clocks.limit(look(0, **state), tcp) == limit
+    assert clocks.limit(look(0, **state), False, tcp) == limit
+
+
+SENT, PIECE = {"unsent_bytes": 0}, {"send_queue_bytes": 5_100, "unsent_bytes": 700, "unacked": 4}
+
+
+@pytest.mark.parametrize(
+    ("is_refused", "state", "limit"),
+    [
+        (True, SENT, "send_buffer"),
+        (True, PIECE, "send_buffer"),
+        (True, PIECE | {"snd_wnd": 5_000}, "receiver_window"),
+        (False, SENT, "application"),
+    ],
+)
+def test_a_writer_that_is_refused_waits_for_the_buffer(is_refused, state, limit):
+    assert clocks.limit(look(0, **state), is_refused, {}) == limit
+
+
+def test_no_writer_is_woken_before_half_of_what_waits_is_free():
+    assert not clocks.is_short_of_room(look(0, wmem_queued_bytes=133_000))
+    assert clocks.is_short_of_room(look(0, wmem_queued_bytes=134_000))
+
+
+@pytest.mark.parametrize(
+    ("program", "end", "expected"),
+    [
+        ({"bulk": {}}, 0, [True, True, True]),
+        ({"bulk": {}}, 1, [False, False, False]),
+        ({"chunks": {"chunk_bytes": 150_000, "interval_ms": 20}}, 0, [True, False, True]),
+        ({"request_response": {"request_bytes": 9, "response_bytes": 100_000}}, 1, [False] * 3),
+        ({"request_response": {"request_bytes": 9, "response_bytes": 70_000}}, 1, [True] * 3),
+        ({"relay": {}}, 0, [False, False, False]),
+        (
+            {"phases": {"list": [{"for_s": 0.005, "workload": {"bulk": {}}}]}},
+            0,
+            [True, False, False],
+        ),
+    ],
+)
+def test_what_a_program_still_has_to_write(program, end, expected):
+    """After 100 kB written, then 150 kB of 150, then 200 kB of 300."""
+    looks = [look(0), look(10, bytes_acked=50_000), look(20, bytes_acked=100_000)]
+    if "request_response" in program:
+        looks = [look(at) for at in (0, 10, 20)]
+    assert list(clocks.waits_to_write(looks, program, end)) == expected
+
+
+def test_both_windows_are_full_where_a_larger_one_would_gain_less_than_a_segment():
+    full = SENT | {"snd_wnd": 100_500}
+    assert clocks.both_full(look(0, **full), True, {})
+    assert not clocks.both_full(look(0, **full), False, {})
+    assert clocks.both_full(look(0, **full), False, {"cwnd_clamp_bytes": 101_000})
+    assert not clocks.both_full(look(0, **SENT), True, {})
+
+
+QUIET = {"fixed_size": {"bytes": 1}}
+"""A program that has nothing more to write."""
 
 
 def test_time_is_shared_out_and_a_full_buffer_is_no_idle_program():
@@ -62,7 +122,7 @@ def test_time_is_shared_out_and_a_full_buffer_is_no_idle_program():
     looks = [look(at, **(idle if at < 60 else {})) for at in range(0, 101, 10)]
     for number, one in enumerate(looks):
         one["sndbuf_limited"] = min(number, 4) * 5_000
-    time_s, srtt_s = clocks.Clock(looks, {}).between(0, 100 * MS)
+    time_s, srtt_s = clocks.Clock(looks, {}, QUIET, 0).between(0, 100 * MS)
     assert srtt_s == 0.02
     assert time_s == pytest.approx(
         {"application": 0.04, "send_buffer": 0.02, "congestion_avoidance": 0.04}
@@ -71,14 +131,14 @@ def test_time_is_shared_out_and_a_full_buffer_is_no_idle_program():
 
 def test_a_sampler_that_was_away_leaves_the_time_out():
     looks = [look(0), look(10), look(600), look(610)]
-    time_s, _ = clocks.Clock(looks, {}).between(0, 1_000 * MS)
+    time_s, _ = clocks.Clock(looks, {}, QUIET, 0).between(0, 1_000 * MS)
     assert sum(time_s.values()) == pytest.approx(0.02)
 
 
 def test_the_wait_before_a_timeout_is_the_timers():
     looks = [look(at, segs_out=min(at, 30)) for at in range(0, 101, 10)]
     looks[-1] |= {"total_rto": 1, "ca_state": 4}
-    time_s, _ = clocks.Clock(looks, {}).between(0, 100 * MS)
+    time_s, _ = clocks.Clock(looks, {}, QUIET, 0).between(0, 100 * MS)
     assert time_s == pytest.approx({"congestion_avoidance": 0.03, "timer": 0.07, **ZERO})
 
 

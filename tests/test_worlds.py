@@ -60,6 +60,7 @@ workload.bulk = {}
     [
         ("peer_tcp.receive_buffer_bytes = 20_000", "receiver_window"),
         ("tcp.send_buffer_bytes = 20_000", "sender_window"),
+        ('tcp = { send_buffer_bytes = 20_000, nagle = "on" }', "sender_window"),
         ("tcp.pacing_rate_bps = 1_000_000", "application"),
         ("", "unshared_bottleneck"),
     ],

@@ -1,7 +1,9 @@
 """What held a sender back, by the kernel's own state each few milliseconds.
 
-The words and the order of the conditions are those of `crates/sim/src/tcp/limit.rs`; full send
-buffers come from the kernel's chronograph (`tcpi_sndbuf_limited`).
+The words and the order of the conditions are those of `crates/sim/src/tcp/limit.rs`. A send buffer
+refuses where the program has more to write and less is free than half of what waits
+(`sk_stream_min_wspace`). The kernel's chronograph (`tcpi_sndbuf_limited`) is asked as well, but
+starts only when something leaves while a writer sleeps (`tcp_cwnd_validate`).
 """
 
 from __future__ import annotations
@@ -10,12 +12,16 @@ import json
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from tcpwhy.lab import workload
 
 CLOSED = {2, 3, 6, 7, 10, 12}
 """SYN-SENT, SYN-RECEIVED, TIME-WAIT, CLOSED, LISTEN: see `tcpwhy.host.tcpinfo.STATES`."""
 RECOVERY, LOSS = 3, 4
+WINDOWS = {"receiver_window", "send_buffer", "cwnd_clamp"}
 PACED = 0.98
 """The share of the socket's rate from which it, and not the controller, paces."""
 GAP_NS = 200_000_000
@@ -28,6 +34,7 @@ class Sample(NamedTuple):
     at_ns: int
     length_ns: int
     limit: str
+    both_windows: bool
     sndbuf_limited_us: int
     srtt_s: float
 
@@ -35,15 +42,28 @@ class Sample(NamedTuple):
 class Clock:
     """The sending end of one direction."""
 
-    def __init__(self, raw: list[dict[str, Any]], tcp: Mapping[str, Any]) -> None:
-        limits = [limit(one, tcp) for one in raw]
+    def __init__(
+        self, raw: list[dict[str, Any]], tcp: Mapping[str, Any], program: Mapping[str, Any], end: int
+    ) -> None:
+        """Take the samples of end 0 or 1 of a flow whose workload is `program`."""
+        refused = [
+            more and is_short_of_room(one)
+            for one, more in zip(raw, waits_to_write(raw, program, end), strict=True)
+        ]
+        limits = [limit(*each, tcp) for each in zip(raw, refused, strict=True)]
+        both = [both_full(*each, tcp) for each in zip(raw, refused, strict=True)]
         wait_for_the_timer(raw, limits)
         ends = [one["wall_ns"] for one in raw[1:]]
         self._samples = [
             Sample(
-                one["wall_ns"], end - one["wall_ns"], name, one["sndbuf_limited"], one["rtt"] / 1e6
+                one["wall_ns"],
+                upto - one["wall_ns"],
+                name,
+                is_both and name in WINDOWS,
+                one["sndbuf_limited"],
+                one["rtt"] / 1e6,
             )
-            for one, end, name in zip(raw, ends, limits, strict=False)
+            for one, upto, name, is_both in zip(raw, ends, limits, both, strict=False)
         ]
 
     def between(self, start_ns: int, end_ns: int) -> tuple[dict[str, float], float | None]:
@@ -52,17 +72,62 @@ class Clock:
         mine = [s for s in self._samples[first:] if s.at_ns < end_ns and s.length_ns <= GAP_NS]
         time_s: defaultdict[str, float] = defaultdict(float)
         for sample in mine:
-            time_s[sample.limit] += min(sample.length_ns, end_ns - sample.at_ns) / 1e9
+            seconds = min(sample.length_ns, end_ns - sample.at_ns) / 1e9
+            time_s[sample.limit] += seconds
+            if sample.both_windows:
+                time_s["both_windows"] += seconds
         if not mine:
             return {}, None
         waited_s = (mine[-1].sndbuf_limited_us - mine[0].sndbuf_limited_us) / 1e6
-        moved_s = min(waited_s, time_s["application"])
+        moved_s = min(max(0.0, waited_s - time_s["send_buffer"]), time_s["application"])
         time_s["application"] -= moved_s
         time_s["send_buffer"] += moved_s
         return dict(time_s), mine[-1].srtt_s or None
 
 
-def limit(one: Mapping[str, Any], tcp: Mapping[str, Any]) -> str:
+def waits_to_write(
+    raw: list[dict[str, Any]], program: Mapping[str, Any], end: int
+) -> Iterator[bool]:
+    """Tell of each look whether the program had more to write than the kernel had taken."""
+    turns = program.get("request_response")
+    if turns:
+        size = turns["response_bytes" if end else "request_bytes"]
+        # A SYN may count as one acknowledged byte.
+        yield from (1 < written(one) % size < size - 1 for one in raw)
+        return
+    if end or "relay" in program:
+        yield from (False for _ in raw)
+        return
+    pending = workload.ticks(program, raw[0]["at_s"], raw[-1]["at_s"] + 1) if raw else iter(())
+    tick, due = next(pending, None), 0.0
+    for one in raw:
+        while tick and tick.at_s <= one["at_s"]:
+            due = written(one) if tick.bytes == -inf else due + tick.bytes
+            tick = next(pending, None)
+        yield due > written(one) + 1
+
+
+def written(one: Mapping[str, Any]) -> int:
+    """Give how many bytes of the program the kernel has taken."""
+    return int(one["bytes_acked"] + one["send_queue_bytes"])
+
+
+def is_short_of_room(one: Mapping[str, Any]) -> bool:
+    """Tell whether less is free in the send buffer than half of what waits: no writer is woken."""
+    size, queued = one["sndbuf_bytes"], one["wmem_queued_bytes"]
+    return bool(size and queued and size - queued < queued / 2)
+
+
+def both_full(one: Mapping[str, Any], is_refused: bool, tcp: Mapping[str, Any]) -> bool:
+    """Tell whether neither host's window has room for a full segment."""
+    mss, unsent = one["snd_mss"], one["unsent_bytes"]
+    flight = one["send_queue_bytes"] - unsent
+    is_own = is_refused and unsent < mss
+    is_clamped = tcp.get("cwnd_clamp_bytes", inf) < flight + mss
+    return bool(one["snd_wnd"] < flight + mss and (is_own or is_clamped))
+
+
+def limit(one: Mapping[str, Any], is_refused: bool, tcp: Mapping[str, Any]) -> str:
     """Name what holds a sender back in one look."""
     unacknowledged = one["send_queue_bytes"] - one["unsent_bytes"]
     mss, unsent = one["snd_mss"], one["unsent_bytes"]
@@ -77,7 +142,7 @@ def limit(one: Mapping[str, Any], tcp: Mapping[str, Any]) -> str:
         case {"ca_state": state} if state in (RECOVERY, LOSS):
             return "recovery"
     if not unsent:
-        return "application"
+        return "send_buffer" if is_refused else "application"
     if unacknowledged + min(mss, unsent) > one["snd_wnd"]:
         return "receiver_window"
     is_cwnd_used = one["unacked"] >= one["snd_cwnd"]
@@ -87,7 +152,7 @@ def limit(one: Mapping[str, Any], tcp: Mapping[str, Any]) -> str:
     if rate and one["pacing_rate"] * 8 >= PACED * rate:
         return "socket_pacing"
     if unsent < mss and one["unacked"] and tcp.get("nagle", "minshall") != "off":
-        return "nagle"
+        return "send_buffer" if is_refused else "nagle"
     return phase
 
 

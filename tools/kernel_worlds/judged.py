@@ -40,8 +40,9 @@ def judged(world: Scenario, run: Path, taps: Set[str] = EVERY) -> Iterator[dict[
     """
     paths = Paths(run, routes(world))
     clocks = {
-        (number, side): Clock(samples, world.flows[number].tcp[SIDES.index(side)])
+        (number, side): Clock(samples, flow.tcp[end], flow.workload, end)
         for (number, side), samples in read(run)
+        for flow, end in [(world.flows[number], SIDES.index(side))]
     }
     halves = dict(_halves(world))
     hosts = {host for flow in world.flows for host in flow.hosts}

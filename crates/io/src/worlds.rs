@@ -45,6 +45,8 @@ columns! {
         true_send_buffer: Option<f64>,
         /// Share of the time in which the clamp of cwnd did.
         true_cwnd_clamp: Option<f64>,
+        /// Share of the time in which a window did and the other host's had no room either.
+        true_both_windows: Option<f64>,
         /// Share of the time in which recovery and retransmission timeouts did.
         true_recovery: Option<f64>,
         /// Share of the time in which cwnd or the controller's pacing did in slow start.
@@ -222,6 +224,7 @@ fn row(flow: usize, answer: Option<Answer>, is_one_way: bool) -> AnswerRow {
         true_receiver_window: share(|time| time.receiver_window),
         true_send_buffer: share(|time| time.send_buffer),
         true_cwnd_clamp: share(|time| time.cwnd_clamp),
+        true_both_windows: share(|time| time.both_windows),
         true_recovery: share(|time| time.recovery),
         true_slow_start: share(|time| time.slow_start),
         true_congestion_avoidance: share(|time| time.congestion_avoidance),

@@ -83,6 +83,7 @@ pub fn answer(
         receiver_window: seconds("receiver_window"),
         send_buffer: seconds("send_buffer"),
         cwnd_clamp: seconds("cwnd_clamp"),
+        both_windows: seconds("both_windows"),
         recovery: seconds("recovery") + seconds("timer"),
         timer: seconds("timer"),
         slow_start: seconds("slow_start"),

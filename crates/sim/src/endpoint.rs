@@ -261,6 +261,8 @@ pub struct Snapshot {
     pub limit: Limit,
     /// Since when that has been so without a break.
     pub limit_since: Nanos,
+    /// Whether neither the receiver's window nor the sender's has room for a full segment.
+    pub both_windows: bool,
     /// No limit that shows later can have begun before this: when something last left or arrived.
     pub settled_until: Nanos,
     /// What congestion control is doing.

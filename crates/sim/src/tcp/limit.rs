@@ -2,7 +2,9 @@
 //!
 //! The meaning is that of Linux's `tcp_chrono` where that has one: `rwnd_limited` while the next
 //! segment does not fit the peer's window, `sndbuf_limited` while everything written was sent and
-//! the application waits for room. The order of the conditions is that of [`Limit`].
+//! the application waits for room. Beyond Linux, the buffer limits as well when Nagle's algorithm
+//! holds the last piece of a full one: with more room it would be a full segment. The order of the
+//! conditions is that of [`Limit`].
 
 use super::recovery::Phase;
 use super::send::Blocked;
@@ -38,7 +40,9 @@ impl Sender {
         let limit = match (self.recovery.phase, blocked) {
             (Phase::Loss, _) => Limit::RtoWait,
             (Phase::Recovery, _) => Limit::Recovery,
-            (Phase::Open, Blocked::NothingToSend) if self.buffer.is_refusing() => Limit::SendBuffer,
+            (Phase::Open, Blocked::NothingToSend | Blocked::Nagle) if self.buffer.is_refusing() => {
+                Limit::SendBuffer
+            }
             (Phase::Open, Blocked::NothingToSend) => Limit::Application,
             (Phase::Open, Blocked::Nagle) => Limit::Nagle,
             (Phase::Open, Blocked::Window) => Limit::ReceiverWindow,
@@ -80,12 +84,23 @@ impl Sender {
         }
     }
 
+    /// Whether neither the receiver's window nor the sender's own has room for a full segment.
+    fn are_both_full(&self) -> bool {
+        let flight = self.board.flight_size();
+        let is_full = |window: u64| window < flight + self.mss;
+        let unsent = self.buffer.end().saturating_sub(self.board.nxt);
+        let is_buffer_full = self.buffer.is_refusing() && unsent < self.mss;
+        let is_clamped = self.config.cwnd_clamp_bytes.is_some_and(is_full);
+        is_full(self.peer_window.bytes) && (is_buffer_full || is_clamped)
+    }
+
     /// The state for the truth table.
     pub fn snapshot(&self) -> Snapshot {
         let (limit, limit_since) = self.limit.current();
         Snapshot {
             limit,
             limit_since,
+            both_windows: self.are_both_full(),
             settled_until: self.last_progress.max(self.last_sent),
             phase: match self.recovery.phase {
                 Phase::Recovery => endpoint::Phase::Recovery,

@@ -43,6 +43,9 @@ pub struct Time {
     pub send_buffer: f64,
     /// The clamp of cwnd.
     pub cwnd_clamp: f64,
+    /// Of these three, the time in which the other host's window had no room for a full segment
+    /// either.
+    pub both_windows: f64,
     /// Recovery and waits for the retransmission timer.
     pub recovery: f64,
     /// Of these, the waits for the timer.
@@ -177,11 +180,12 @@ impl Observation {
         if by_share[0].1 < HOLDS {
             return self.untold("no cause held for two fifths of the time");
         }
-        let network = by_share.iter().any(|(owner, share)| *owner == "network" && *share >= ALSO);
-        if network && self.returning_busy >= FULL && self.bottleneck().busy < FULL {
+        // A queue on the way back holds up windows of every kind.
+        let waits = by_share.iter().any(|(owner, s)| *owner != "application" && *s >= ALSO);
+        if waits && self.returning_busy >= FULL && self.bottleneck().busy < FULL {
             return self.untold("the acknowledgements wait on the way back");
         }
-        self.told(&by_share)
+        self.told(&by_share, time.both_windows / total)
     }
 
     fn too_little(&self, total: f64) -> Option<&'static str> {
@@ -196,7 +200,7 @@ impl Observation {
     }
 
     /// The words for the owners, largest share first.
-    fn told(self, by_share: &[(&'static str, f64)]) -> Answer {
+    fn told(self, by_share: &[(&'static str, f64)], both_windows: f64) -> Answer {
         let mut right: Vec<&'static str> = Vec::new();
         let mut cause = None;
         let link = self.bottleneck();
@@ -222,6 +226,9 @@ impl Observation {
             if i == 0 {
                 cause = self.cause_at_host(right[0]);
             }
+        }
+        if both_windows >= ALSO {
+            right.extend(["receiver_window", "sender_window"]);
         }
         if by_share[0].1 < MOST {
             right.push("mixed");
@@ -275,9 +282,21 @@ impl Observation {
         if is_silent && recent.total() == 0 && link.busy < FULL {
             return Network { right: starved.collect(), cause: None };
         }
+        let is_few = is_before || self.losses.total() <= FEW;
         if link.busy >= FULL {
+            // Others fill it, and its queue hardly drops packets of this flow.
+            let is_spared = link.others >= MAINLY && queue < ALSO;
+            if is_spared && policer >= MOST {
+                // A policer gives its rate, whatever becomes of the others.
+                right.push("policer");
+                right.extend(is_few.then(bottleneck).into_iter().flatten());
+                right.extend(starved);
+                return Network { right, cause: None };
+            }
+            right.extend((is_spared && chance >= MOST).then_some("random_loss"));
             right.extend(bottleneck());
             right.extend(starved);
+            right.extend((is_spared && recent.total() == 0).then_some("transport"));
             if link.busy < BRIM {
                 right.extend((policer >= ALSO).then_some("policer"));
                 right.extend((chance >= ALSO).then_some("random_loss"));
@@ -293,7 +312,6 @@ impl Observation {
                 right.extend(bottleneck());
             }
         }
-        let is_few = is_before || self.losses.total() <= FEW;
         if right.is_empty() || is_few || is_stalled {
             right.push("transport");
         }
@@ -335,11 +353,13 @@ fn shared_or_not(others: f64) -> Vec<&'static str> {
     match others {
         x if x < 0.03 => vec![ALONE],
         x if x < 0.1 => vec![ALONE, SHARED],
-        x if x < 0.25 => vec![SHARED, ALONE],
+        x if x < MAINLY => vec![SHARED, ALONE],
         _ => vec![SHARED],
     }
 }
 
+/// The share of a link's bytes from which it is the others' as well.
+const MAINLY: f64 = 0.25;
 /// The share of the time that the main owner must hold.
 const HOLDS: f64 = 0.4;
 /// The share from which a second cause is right as well.
@@ -438,6 +458,34 @@ mod tests {
         assert_eq!(right, ["random_loss", "transport", "unresponsive"]);
         let answered = Time { timer: 1.0, ..waits };
         assert_eq!(seen(answered, 0.1, 0.0, none).right, ["transport"]);
+    }
+
+    #[test]
+    fn what_a_full_link_spares_is_held_back_by_what_drops_its_packets() {
+        let none = Losses::default();
+        let policer = Losses { policer: 9, ..none };
+        let chance = Losses { chance: 9, ..none };
+        let both = Losses { policer: 9, queue: 9, ..none };
+        assert_eq!(seen(cwnd(), 1.0, 0.9, policer).right, ["policer"]);
+        assert_eq!(seen(cwnd(), 1.0, 0.9, chance).right, ["random_loss", "shared_bottleneck"]);
+        assert_eq!(seen(cwnd(), 1.0, 0.9, both).right, ["shared_bottleneck"]);
+        assert_eq!(seen(cwnd(), 1.0, 0.9, none).right, ["shared_bottleneck", "transport"]);
+        assert_eq!(seen(cwnd(), 1.0, 0.0, policer).right, ["unshared_bottleneck"]);
+    }
+
+    #[test]
+    fn both_windows_are_right_where_neither_has_room() {
+        let both = Time { send_buffer: 3.0, both_windows: 2.0, ..Time::default() };
+        let right = seen(both, 0.3, 0.0, Losses::default()).right;
+        assert_eq!(right, ["sender_window", "receiver_window"]);
+    }
+
+    #[test]
+    fn a_window_that_waits_for_the_way_back_is_left_out() {
+        let time = Time { receiver_window: 3.0, ..Time::default() };
+        let length = Nanos(3_000_000_000);
+        let seen = Observation { length, time, returning_busy: 1.0, ..Observation::default() };
+        assert_eq!(seen.answer().untellable, Some("the acknowledgements wait on the way back"));
     }
 
     #[test]

@@ -28,6 +28,7 @@ struct Span {
     limit: Limit,
     phase: Phase,
     pacing_bps: Option<u64>,
+    both_windows: bool,
     srtt: Option<Nanos>,
 }
 
@@ -47,6 +48,7 @@ impl History {
             limit: state.limit,
             phase: state.phase,
             pacing_bps: state.pacing_rate_bps,
+            both_windows: state.both_windows,
             srtt: state.srtt_ns,
         };
         of_half(&mut self.spans, half).push(span);
@@ -117,6 +119,11 @@ impl History {
             seen.srtt = span.srtt.or(seen.srtt);
             let is_socket = |rate: u64| span.pacing_bps.is_some_and(|now| now * 50 >= rate * 49);
             let by = &mut seen.time;
+            let is_window =
+                matches!(span.limit, Limit::ReceiverWindow | Limit::SendBuffer | Limit::CwndClamp);
+            if is_window && span.both_windows {
+                by.both_windows += time;
+            }
             match (span.limit, span.phase) {
                 (Limit::Handshake | Limit::Closed, _) => by.closed += time,
                 (Limit::Application, _) => by.application += time,

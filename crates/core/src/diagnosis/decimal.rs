@@ -102,8 +102,8 @@ impl Display for Decimal {
     }
 }
 
-/// Bytes of the longest number with commas, and of a unit.
-const ROOM: usize = 40;
+/// Bytes of the longest number with commas, and of a unit or a noun.
+const ROOM: usize = 56;
 /// Digits of the largest number.
 const MOST_DIGITS: usize = 20;
 /// Below it, the digits of a product are exact but for the last.
@@ -137,6 +137,8 @@ mod tests {
     #[test]
     fn the_longest_have_room() {
         assert_eq!(&*grouped(u64::MAX).with(" bytes"), "18,446,744,073,709,551,615 bytes");
+        let noun = "retransmission timeouts";
+        assert!(grouped(u64::MAX).with(" ").with(noun).ends_with(noun));
         assert_eq!(&*grouped(1_000), "1,000");
         assert_eq!(&*grouped(0), "0");
         assert_eq!(&*decimal(-1e300, 2).with(" Gbit/s"), "-1.00e300 Gbit/s");

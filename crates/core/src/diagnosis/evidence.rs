@@ -1,5 +1,7 @@
 //! The numbers that decided, as a sentence.
 
+use super::decimal::Decimal;
+use super::sentence::Sentence;
 use super::words::{count, counted, decimal, grouped, percent, rate, time};
 use super::{Case, Cause, Finding};
 use crate::record::Text;
@@ -15,114 +17,117 @@ pub fn sentence(case: &Case, finding: &Finding) -> Text {
             _ => "everything was sent at once, without a wait",
         });
     }
-    let mut parts = finding.cause.limitation().evidence(case, finding);
-    parts.retain(|part| !part.is_empty());
-    parts.join("; ").into()
+    let mut say = Sentence::default();
+    finding.cause.limitation().evidence(case, finding, &mut say);
+    say.into()
 }
 
 /// That the losses lie before the interval, where they do.
-pub fn earlier(case: &Case) -> String {
+pub fn earlier(case: &Case, say: &mut Sentence) {
     let shown = case.policer.is_some() || case.losses.is_some();
-    match case.facts.losses == 0 && shown {
-        true => "all of them before this interval".to_owned(),
-        false => String::new(),
+    if case.facts.losses == 0 && shown {
+        say.part().add(&["all of them before this interval"]);
     }
 }
 
 /// Where the losses rank by what was sent just before them.
-pub fn density(case: &Case) -> String {
-    match case.density {
-        Some(density) => format!(
-            "bytes sent just before a loss: mean rank {} (random = 50 %)",
-            percent(density.rank)
-        ),
-        None => String::new(),
+pub fn density(case: &Case, say: &mut Sentence) {
+    if let Some(density) = case.density {
+        let rank = percent(density.rank);
+        let words = ["bytes sent just before a loss: mean rank ", &rank, " (random = 50 %)"];
+        say.part().add(&words);
     }
 }
 
 /// How regular the loss episodes come.
-pub fn rhythm(case: &Case) -> String {
+pub fn rhythm(case: &Case, say: &mut Sentence) {
     let shape = case.losses.filter(|_| case.policer.is_none());
-    match shape.and_then(|shape| shape.rhythm) {
-        Some(rhythm) => format!("gaps between loss episodes: CV {rhythm:.2}"),
-        None => String::new(),
+    if let Some(rhythm) = shape.and_then(|shape| shape.rhythm) {
+        write!(say.part(), "gaps between loss episodes: CV {rhythm:.2}");
     }
 }
 
 /// The numbers of a full link, shared or not.
-pub fn full_link(case: &Case) -> Vec<String> {
+pub fn full_link(case: &Case, say: &mut Sentence) {
     let facts = &case.facts;
-    let marks = match facts.marks {
-        0 => String::new(),
-        marks => counted(u64::from(marks), "ECN mark or echo", "ECN marks or echoes"),
-    };
-    let share = match (facts.queued_rate_bps, case.context.capacity_bps, facts.utilisation) {
+    queue(case, say.part());
+    match (facts.queued_rate_bps, case.context.capacity_bps, facts.utilisation) {
         (Some(delivered), Some(capacity), Some(utilisation)) if utilisation > MORE_THAN_ALL => {
-            format!(
+            write!(
+                say.part(),
                 "{} delivered while it queued, more than the {} that gaps between packets show",
                 rate(delivered),
                 rate(capacity)
-            )
+            );
         }
-        (Some(delivered), Some(capacity), Some(utilisation)) => format!(
+        (Some(delivered), Some(capacity), Some(utilisation)) => write!(
+            say.part(),
             "{} delivered while it queued, {} of the capacity of {}",
             rate(delivered),
             percent(utilisation),
             rate(capacity)
         ),
-        (Some(delivered), ..) => format!(
+        (Some(delivered), ..) => write!(
+            say.part(),
             "{} delivered while it queued, varying by {}; capacity unknown",
             rate(delivered),
             percent(facts.queued_rate_variation.unwrap_or(0.0))
         ),
-        (None, Some(capacity), _) => match facts.load {
-            Some(load) => format!("sent {} of the capacity of {}", percent(load), rate(capacity)),
-            None => String::new(),
-        },
-        _ => String::new(),
-    };
-    vec![queue(case), share, marks, losses(case).into_owned()]
+        (None, Some(capacity), _) => {
+            if let Some(load) = facts.load {
+                let (load, capacity) = (percent(load), rate(capacity));
+                say.part().add(&["sent ", &load, " of the capacity of ", &capacity]);
+            }
+        }
+        _ => {}
+    }
+    if facts.marks > 0 {
+        let marks = counted(u64::from(facts.marks), "ECN mark or echo", "ECN marks or echoes");
+        say.part().add(&[&marks]);
+    }
+    losses(case, say.part());
 }
 
 /// What speaks against the network where something else is to blame.
-pub fn quiet(case: &Case) -> String {
-    [&*inflation(case), ", ", &*losses(case)].concat()
+pub fn quiet(case: &Case, say: &mut Sentence) {
+    inflation(case, say.part());
+    losses(case, say.add(&[", "]));
 }
 
-fn queue(case: &Case) -> String {
-    let facts = &case.facts;
-    match (facts.raised, inflated(case)) {
-        (Some(raised), Some(inflation)) => format!(
-            "RTT {:.1} times its minimum{}, raised in {} of the samples",
-            inflation,
-            least_rtt(case),
-            percent(raised)
-        ),
-        _ => "queue not seen from here".to_owned(),
-    }
+fn queue(case: &Case, say: &mut Sentence) {
+    let (Some(raised), Some(inflation)) = (case.facts.raised, inflated(case)) else {
+        say.add(&["queue not seen from here"]);
+        return;
+    };
+    say.add(&["RTT ", &decimal(inflation, 1), " times its minimum"]);
+    least_rtt(case, say);
+    say.add(&[", raised in ", &percent(raised), " of the samples"]);
 }
 
-pub fn inflation(case: &Case) -> Text {
+/// Adds how the round-trip time compares to its minimum.
+pub fn inflation(case: &Case, say: &mut Sentence) {
     match inflated(case) {
         Some(inflation) if inflation < 1.15 => {
-            ["RTT at its minimum", &*least_rtt(case)].concat().into()
+            least_rtt(case, say.add(&["RTT at its minimum"]));
         }
         Some(inflation) => {
-            let times = decimal(inflation, 1);
-            ["RTT ", &*times, " times its minimum", &*least_rtt(case)].concat().into()
+            least_rtt(case, say.add(&["RTT ", &decimal(inflation, 1), " times its minimum"]));
         }
-        None => match case.context.rtt_least {
-            Some(least) => ["minimum RTT ", &*time(least)].concat().into(),
-            None if case.context.rtt_unresolved => "RTT below a tick of the capture's clock".into(),
-            None => "RTT unknown".into(),
-        },
+        None => {
+            match case.context.rtt_least {
+                Some(least) => say.add(&["minimum RTT ", &time(least)]),
+                None if case.context.rtt_unresolved => {
+                    say.add(&["RTT below a tick of the capture's clock"])
+                }
+                None => say.add(&["RTT unknown"]),
+            };
+        }
     }
 }
 
-fn least_rtt(case: &Case) -> Text {
-    match case.context.rtt_least {
-        Some(least) => [" of ", &*time(least)].concat().into(),
-        None => "".into(),
+fn least_rtt(case: &Case, say: &mut Sentence) {
+    if let Some(least) = case.context.rtt_least {
+        say.add(&[" of ", &time(least)]);
     }
 }
 
@@ -134,35 +139,35 @@ fn inflated(case: &Case) -> Option<f64> {
     Some(case.facts.inflation? * times)
 }
 
-pub fn losses(case: &Case) -> Text {
+/// Adds what was lost.
+pub fn losses(case: &Case, say: &mut Sentence) {
     let facts = &case.facts;
+    let share = percent(facts.loss_ratio);
     if facts.losses == 0 {
-        return match facts.loss_ratio > 0.0 {
+        match facts.loss_ratio > 0.0 {
             // An episode that began before goes on.
-            true => {
-                let share = percent(facts.loss_ratio);
-                ["no new loss, ", &*share, " of the bytes sent again"].concat().into()
-            }
-            false => "no loss".into(),
+            true => say.add(&["no new loss, ", &share, " of the bytes sent again"]),
+            false => say.add(&["no loss"]),
         };
+        return;
     }
-    let timeouts = match facts.timeouts {
-        0 => String::new(),
-        timeouts => format!(" and {}", count(u64::from(timeouts), "timeout")),
-    };
-    let what = match facts.loss_ratio > 0.0 {
-        true => format!("{} of the bytes", percent(facts.loss_ratio)),
-        false => "nothing lost: every retransmission was spurious".to_owned(),
-    };
     let episodes = count(facts.losses, "loss episode");
-    format!("{episodes} in {} segments{timeouts}, {what}", grouped(facts.packets)).into()
+    say.add(&[&episodes, " in ", &grouped(facts.packets), " segments"]);
+    if facts.timeouts > 0 {
+        say.add(&[" and ", &count(u64::from(facts.timeouts), "timeout")]);
+    }
+    match facts.loss_ratio > 0.0 {
+        true => say.add(&[", ", &share, " of the bytes"]),
+        false => say.add(&[", nothing lost: every retransmission was spurious"]),
+    };
 }
 
-pub fn times(number: u32) -> String {
+/// How often something happened.
+pub fn times(number: u32) -> Decimal {
     match number {
-        1 => "once".to_owned(),
-        2 => "twice".to_owned(),
-        _ => format!("{number} times"),
+        1 => Decimal::default().with("once"),
+        2 => Decimal::default().with("twice"),
+        _ => decimal(f64::from(number), 0).with(" times"),
     }
 }
 
@@ -235,7 +240,9 @@ mod tests {
         case.facts.inflation = Some(1.0);
         case.context.rtt_min = Some(Nanos::from_millis(30));
         case.context.rtt_least = Some(Nanos::from_millis(10));
-        assert_eq!(inflation(&case), "RTT 3.0 times its minimum of 10.0 ms");
+        let mut say = Sentence::default();
+        inflation(&case, &mut say);
+        assert_eq!(Text::from(say), "RTT 3.0 times its minimum of 10.0 ms");
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub mod memory;
 pub mod model;
 mod possible;
 pub mod remedy;
+mod sentence;
 mod shares;
 mod silence;
 pub mod so_far;

@@ -42,19 +42,19 @@ pub fn percent(share: f64) -> Decimal {
 }
 
 /// A count with its noun: `1 loss episode`, `2 loss episodes`.
-pub fn count(number: u64, noun: &str) -> String {
+pub fn count(number: u64, noun: &str) -> Decimal {
     match number {
         0 | 1 => counted(number, noun, ""),
-        _ => [&*grouped(number), " ", noun, "s"].concat(),
+        _ => grouped(number).with(" ").with(noun).with("s"),
     }
 }
 
 /// A number of things whose plural is irregular: `2 losses`.
-pub fn counted(number: u64, one: &str, many: &str) -> String {
+pub fn counted(number: u64, one: &str, many: &str) -> Decimal {
     match number {
-        0 => ["no ", one].concat(),
-        1 => ["1 ", one].concat(),
-        _ => [&*grouped(number), " ", many].concat(),
+        0 => Decimal::default().with("no ").with(one),
+        1 => Decimal::default().with("1 ").with(one),
+        _ => grouped(number).with(" ").with(many),
     }
 }
 
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(&*percent(0.0023), "0.23 %");
         assert_eq!(&*grouped(1_000), "1,000");
         assert_eq!(&*grouped(u64::MAX), "18,446,744,073,709,551,615");
-        assert_eq!(count(2_340, "segment"), "2,340 segments");
-        assert_eq!(count(0, "loss"), "no loss");
+        assert_eq!(&*count(2_340, "segment"), "2,340 segments");
+        assert_eq!(&*count(0, "loss"), "no loss");
     }
 }

@@ -3,6 +3,7 @@
 use super::{Cause, Limitation};
 use crate::diagnosis::evidence::quiet;
 use crate::diagnosis::remedy::Advised;
+use crate::diagnosis::sentence::Sentence;
 use crate::diagnosis::words::{bytes, count, percent, rate, seconds};
 use crate::diagnosis::{Case, Finding, brief, threshold};
 use crate::record::Text;
@@ -89,46 +90,37 @@ pub fn cause(case: &Case) -> Cause {
 }
 
 /// The numbers that decided.
-pub fn evidence(case: &Case, finding: &Finding) -> Vec<String> {
+pub fn evidence(case: &Case, finding: &Finding, say: &mut Sentence) {
     let facts = &case.facts;
-    let share = percent(finding.shares.application);
-    let first = match finding.cause {
+    let (cause, share) = (finding.cause, percent(finding.shares.application));
+    match cause {
         Cause::ApplicationPaced if facts.unused < threshold::UNUSED && case.context.own_pace => {
-            "segments leave evenly, independent of acknowledgements and of free window".to_owned()
+            let even = "segments leave evenly, independent of acknowledgements and of free window";
+            say.part().add(&[even])
         }
         Cause::ApplicationPaced => {
-            ["for ", &*share, " of the time it could have sent more and did not"].concat()
+            say.part().add(&["for ", &share, " of the time it could have sent more and did not"])
         }
-        _ => ["nothing to send for ", &*share, " of ", &*seconds(facts.span_s)].concat(),
+        _ => say.part().add(&["nothing to send for ", &share, " of ", &seconds(facts.span_s)]),
     };
-    let pauses = match facts.pause_s {
-        Some(pause) => ["typical pause ", &*seconds(pause)].concat(),
-        None => String::new(),
-    };
-    let small = match finding.cause {
-        Cause::ApplicationSmallWrites => {
-            format!("{} of {} small", percent(facts.smalls), count(facts.packets, "segment"))
-        }
-        _ => String::new(),
-    };
-    let answers = match facts.answers >= 0.5 {
-        true => format!("{} of the pauses ended with a request", percent(facts.answers)),
-        false => String::new(),
-    };
-    let shaper = match finding.cause {
-        Cause::ApplicationPaced if may_be_shaped(case) => {
-            "a shaper of the sending host would look the same".to_owned()
-        }
-        _ => String::new(),
-    };
-    let little = match brief::fits(case) {
-        true => {
-            let sent = count(case.so_far.packets, "segment");
-            ["all that was sent so far, ", &*sent, ", fits an initial window"].concat()
-        }
-        false => String::new(),
-    };
-    vec![first, small, pauses, answers, little, quiet(case), shaper]
+    if cause == Cause::ApplicationSmallWrites {
+        let segments = count(facts.packets, "segment");
+        say.part().add(&[&percent(facts.smalls), " of ", &segments, " small"]);
+    }
+    if let Some(pause) = facts.pause_s {
+        say.part().add(&["typical pause ", &seconds(pause)]);
+    }
+    if facts.answers >= 0.5 {
+        say.part().add(&[&percent(facts.answers), " of the pauses ended with a request"]);
+    }
+    if brief::fits(case) {
+        let sent = count(case.so_far.packets, "segment");
+        say.part().add(&["all that was sent so far, ", &sent, ", fits an initial window"]);
+    }
+    quiet(case, say);
+    if cause == Cause::ApplicationPaced && may_be_shaped(case) {
+        say.part().add(&["a shaper of the sending host would look the same"]);
+    }
 }
 
 /// What to change.
@@ -151,16 +143,17 @@ fn write_more(Advised { case, src, .. }: &Advised) -> String {
     )
 }
 
-fn write_faster(Advised { case, src, .. }: &Advised) -> String {
-    let now = case.facts.rate_bps().map_or(String::new(), |bps| format!(" ({} now)", rate(bps)));
-    let shaper = match may_be_shaped(case) {
-        true => format!("; or that of a shaper on {src} (tbf, htb: tc qdisc show)"),
-        false => String::new(),
-    };
-    format!(
-        "raise the rate at which the application on {src} writes{now}, or its pacing limit \
-         (SO_MAX_PACING_RATE, maxrate of the fq queue){shaper}"
-    )
+fn write_faster(Advised { case, src, .. }: &Advised) -> Sentence {
+    let mut say = Sentence::default();
+    write!(say, "raise the rate at which the application on {src} writes");
+    if let Some(bps) = case.facts.rate_bps() {
+        say.add(&[" (", &rate(bps), " now)"]);
+    }
+    say.add(&[", or its pacing limit (SO_MAX_PACING_RATE, maxrate of the fq queue)"]);
+    if may_be_shaped(case) {
+        write!(say, "; or that of a shaper on {src} (tbf, htb: tc qdisc show)");
+    }
+    say
 }
 
 const IDLE: &str = "nothing in the network: let the sending application send sooner (requests \

@@ -20,6 +20,7 @@ pub use confidence::Confidence;
 pub use owner::Owner;
 
 use super::remedy::Advised;
+use super::sentence::Sentence;
 use super::{Case, Finding};
 use crate::record::Text;
 
@@ -50,9 +51,9 @@ macro_rules! limits {
                 match self { $(Limitation::$variant => $file::cause(case),)+ }
             }
 
-            /// The numbers behind a finding of it, as parts of a sentence.
-            pub(crate) fn evidence(self, case: &Case, finding: &Finding) -> Vec<String> {
-                match self { $(Limitation::$variant => $file::evidence(case, finding),)+ }
+            /// Says the numbers behind a finding of it.
+            pub(crate) fn evidence(self, case: &Case, finding: &Finding, say: &mut Sentence) {
+                match self { $(Limitation::$variant => $file::evidence(case, finding, say),)+ }
             }
 
             /// What to change.

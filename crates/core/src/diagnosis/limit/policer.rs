@@ -3,6 +3,7 @@
 use super::Cause;
 use crate::diagnosis::evidence::{NONE_NOW, density, earlier, inflation, rhythm};
 use crate::diagnosis::remedy::Advised;
+use crate::diagnosis::sentence::Sentence;
 use crate::diagnosis::words::{counted, percent, rate};
 use crate::diagnosis::{Case, Finding, threshold};
 
@@ -12,31 +13,34 @@ pub fn cause(_: &Case) -> Cause {
 }
 
 /// The numbers that decided.
-pub fn evidence(case: &Case, _: &Finding) -> Vec<String> {
+pub fn evidence(case: &Case, _: &Finding, say: &mut Sentence) {
     let facts = &case.facts;
-    let fit = match (case.policer, case.losses) {
-        (Some(policer), _) => format!(
+    say.part();
+    match (case.policer, case.losses) {
+        (Some(policer), _) => write!(
+            say,
             "{} fit a token bucket filled at {}",
             counted(u64::from(policer.losses), "loss", "losses"),
             rate(policer.rate_bps)
         ),
-        (None, Some(shape)) => format!(
+        (None, Some(shape)) => write!(
+            say,
             "losses are not independent: {} of the segments lost, flight at losses {:.2} times the \
              mean, inter-loss gaps with CV {:.2} (random = 1)",
             percent(shape.ratio),
             shape.flight,
             shape.variation
         ),
-        _ if facts.losses == 0 && facts.loss_ratio == 0.0 => NONE_NOW.to_owned(),
-        _ => format!("{} of the bytes were lost", percent(facts.loss_ratio)),
-    };
-    let queue = match facts.inflation {
-        Some(inflated) if inflated < threshold::INFLATED => {
-            format!("{}: drops without a queue", inflation(case))
-        }
-        _ => inflation(case).into_owned(),
-    };
-    vec![fit, earlier(case), rhythm(case), density(case), queue]
+        _ if facts.losses == 0 && facts.loss_ratio == 0.0 => write!(say, "{NONE_NOW}"),
+        _ => write!(say, "{} of the bytes were lost", percent(facts.loss_ratio)),
+    }
+    earlier(case, say);
+    rhythm(case, say);
+    density(case, say);
+    inflation(case, say.part());
+    if facts.inflation.is_some_and(|inflated| inflated < threshold::INFLATED) {
+        say.add(&[": drops without a queue"]);
+    }
 }
 
 /// What to change.

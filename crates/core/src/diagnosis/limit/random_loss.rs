@@ -3,6 +3,7 @@
 use super::Cause;
 use crate::diagnosis::evidence::{NONE_NOW, density, earlier, inflation, losses, rhythm};
 use crate::diagnosis::remedy::Advised;
+use crate::diagnosis::sentence::Sentence;
 use crate::diagnosis::words::percent;
 use crate::diagnosis::{Case, Finding};
 
@@ -12,19 +13,24 @@ pub fn cause(_: &Case) -> Cause {
 }
 
 /// The numbers that decided.
-pub fn evidence(case: &Case, _: &Finding) -> Vec<String> {
-    let pattern = match case.losses {
-        Some(shape) => format!(
+pub fn evidence(case: &Case, _: &Finding, say: &mut Sentence) {
+    say.part();
+    match case.losses {
+        Some(shape) => write!(
+            say,
             "{} of the segments lost, unrelated to the flight size ({:.2} times the mean at \
              losses); inter-loss gaps: CV {:.2} (random = 1)",
             percent(shape.ratio),
             shape.flight,
             shape.variation
         ),
-        None if case.facts.losses == 0 => NONE_NOW.to_owned(),
-        None => losses(case).into_owned(),
-    };
-    vec![pattern, earlier(case), rhythm(case), density(case), inflation(case).into_owned()]
+        None if case.facts.losses == 0 => write!(say, "{NONE_NOW}"),
+        None => losses(case, say),
+    }
+    earlier(case, say);
+    rhythm(case, say);
+    density(case, say);
+    inflation(case, say.part());
 }
 
 /// What to change.

@@ -3,6 +3,7 @@
 use super::Cause;
 use crate::diagnosis::evidence::{quiet, times};
 use crate::diagnosis::remedy::{Advised, window};
+use crate::diagnosis::sentence::Sentence;
 use crate::diagnosis::words::{bytes, count, percent, rate, seconds, time};
 use crate::diagnosis::{Case, Finding, threshold};
 
@@ -40,7 +41,7 @@ pub fn is_filled(case: &Case) -> bool {
 }
 
 /// The numbers that decided.
-pub fn evidence(case: &Case, finding: &Finding) -> Vec<String> {
+pub fn evidence(case: &Case, finding: &Finding, say: &mut Sentence) {
     let cause = finding.cause;
     let (facts, context) = (&case.facts, &case.context);
     let window = match (context.rwnd_max, context.inferred_rwnd) {
@@ -49,37 +50,38 @@ pub fn evidence(case: &Case, finding: &Finding) -> Vec<String> {
         _ => "the window".to_owned(),
     };
     let reached = facts.at_edge.max(facts.inferred_fullness.unwrap_or(0.0).min(1.0));
-    let first = match cause {
-        Cause::ReceiverSlowReader => format!(
+    say.part();
+    match cause {
+        Cause::ReceiverSlowReader => write!(
+            say,
             "the receiver's window held the sender back for {} of {}",
             percent(facts.receiver),
             seconds(facts.span_s)
         ),
         // Of a burst that fills the window only the last segment reaches its end.
-        _ if facts.receiver > reached => format!(
+        _ if facts.receiver > reached => write!(
+            say,
             "{window} was full for {} of {}",
             percent(facts.receiver),
             seconds(facts.span_s)
         ),
-        _ => format!(
+        _ => write!(
+            say,
             "flight reached {window} in {} of {}",
             percent(reached),
             count(facts.packets, "segment")
         ),
-    };
-    let closed = match facts.closures {
-        0 if cause == Cause::ReceiverSlowReader => match facts.window_sway {
-            Some(sway) => format!("the window shrank to {} of its mean", percent(sway)),
-            None => String::new(),
-        },
-        0 => String::new(),
-        closures => format!("it closed {}", times(closures)),
-    };
-    let unscaled = match cause {
-        Cause::ReceiverNoScaling => "window scaling is off".to_owned(),
-        _ => String::new(),
-    };
-    vec![first, closed, unscaled, quiet(case)]
+    }
+    let shrank = facts.window_sway.filter(|_| cause == Cause::ReceiverSlowReader);
+    if facts.closures > 0 {
+        say.part().add(&["it closed ", &times(facts.closures)]);
+    } else if let Some(sway) = shrank {
+        say.part().add(&["the window shrank to ", &percent(sway), " of its mean"]);
+    }
+    if cause == Cause::ReceiverNoScaling {
+        say.part().add(&["window scaling is off"]);
+    }
+    quiet(case, say);
 }
 
 /// What to change.

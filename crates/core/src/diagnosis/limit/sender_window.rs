@@ -3,6 +3,7 @@
 use super::Cause;
 use crate::diagnosis::evidence::quiet;
 use crate::diagnosis::remedy::{Advised, window};
+use crate::diagnosis::sentence::Sentence;
 use crate::diagnosis::words::{count, percent};
 use crate::diagnosis::{Case, Facts, Finding, threshold};
 
@@ -48,44 +49,44 @@ fn empties(facts: &Facts) -> bool {
 }
 
 /// The numbers that decided.
-pub fn evidence(case: &Case, finding: &Finding) -> Vec<String> {
+pub fn evidence(case: &Case, finding: &Finding, say: &mut Sentence) {
     let facts = &case.facts;
-    let below = match facts.fullness {
-        Some(fullness) => format!("that is {} of the receiver's window", percent(fullness)),
-        None => String::new(),
-    };
-    if is_woken(case) {
-        let woken = format!(
+    let woken = is_woken(case);
+    if woken {
+        write!(
+            say.part(),
             "ack-clocked writes for {} of the time: the send queue was empty, with data in flight, \
              until acknowledgements made room",
             percent(facts.woken)
         );
-        return vec![woken, flat_for(case), below, quiet(case)];
     }
-    let pushed = match finding.cause {
-        Cause::SenderBuffer => {
-            format!("{} of the segments emptied the send buffer (PSH)", percent(facts.pushes))
-        }
-        _ => String::new(),
-    };
-    let refilled = match is_refilled(case) {
-        true => format!(
+    flat_for(case, say.part());
+    if !woken && is_refilled(case) {
+        write!(
+            say.part(),
             "for {} of the time a burst waited until several acknowledgements had made room",
             percent(facts.gathered)
-        ),
-        false => String::new(),
-    };
-    vec![flat_for(case), refilled, below, pushed, quiet(case)]
+        );
+    }
+    if let Some(fullness) = facts.fullness {
+        say.part().add(&["that is ", &percent(fullness), " of the receiver's window"]);
+    }
+    if !woken && finding.cause == Cause::SenderBuffer {
+        let pushes = percent(facts.pushes);
+        say.part().add(&[&pushes, " of the segments emptied the send buffer (PSH)"]);
+    }
+    quiet(case, say);
 }
 
-fn flat_for(case: &Case) -> String {
+fn flat_for(case: &Case, say: &mut Sentence) {
     let facts = &case.facts;
-    format!(
+    write!(
+        say,
         "flight stayed at {:.0} segments (± {}) for {}",
         facts.flight_segments,
         percent(facts.flight_variation.unwrap_or(0.0)),
         count(u64::from(facts.rounds), "round trip")
-    )
+    );
 }
 
 /// What to change.

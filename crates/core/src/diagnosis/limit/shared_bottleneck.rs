@@ -3,6 +3,7 @@
 use super::Cause;
 use crate::diagnosis::evidence::full_link;
 use crate::diagnosis::remedy::Advised;
+use crate::diagnosis::sentence::Sentence;
 use crate::diagnosis::words::rate;
 use crate::diagnosis::{Case, Finding};
 
@@ -16,8 +17,8 @@ pub fn cause(case: &Case) -> Cause {
 }
 
 /// The numbers that decided.
-pub fn evidence(case: &Case, _: &Finding) -> Vec<String> {
-    full_link(case)
+pub fn evidence(case: &Case, _: &Finding, say: &mut Sentence) {
+    full_link(case, say);
 }
 
 /// What to change.

@@ -3,6 +3,7 @@
 use super::Cause;
 use crate::diagnosis::evidence::{losses, quiet};
 use crate::diagnosis::remedy::Advised;
+use crate::diagnosis::sentence::Sentence;
 use crate::diagnosis::words::{count, percent, seconds};
 use crate::diagnosis::{Case, Finding, threshold};
 
@@ -20,38 +21,38 @@ pub fn cause(case: &Case) -> Cause {
 }
 
 /// The numbers that decided.
-pub fn evidence(case: &Case, finding: &Finding) -> Vec<String> {
+pub fn evidence(case: &Case, finding: &Finding, say: &mut Sentence) {
     match finding.cause {
-        Cause::Recovery => recovery(case),
-        cause => growth(case, cause),
+        Cause::Recovery => recovery(case, say),
+        cause => growth(case, cause, say),
     }
 }
 
-fn growth(case: &Case, cause: Cause) -> Vec<String> {
+fn growth(case: &Case, cause: Cause, say: &mut Sentence) {
     let facts = &case.facts;
-    let rounds = count(u64::from(facts.rounds), "round trip");
-    let grew = match cause {
-        _ if facts.rounds == 0 => "over before a round trip could be seen".to_owned(),
-        Cause::SlowStart => {
-            let share = percent(facts.leaping);
-            ["flight grew by a quarter or more in ", &*share, " of ", &*rounds].concat()
-        }
-        _ => ["flight grew in ", &*percent(facts.growing), " of ", &*rounds].concat(),
+    let (grew, share) = match cause {
+        Cause::SlowStart => ("flight grew by a quarter or more in ", facts.leaping),
+        _ => ("flight grew in ", facts.growing),
     };
-    vec![grew, quiet(case)]
+    let rounds = count(u64::from(facts.rounds), "round trip");
+    match facts.rounds {
+        0 => say.part().add(&["over before a round trip could be seen"]),
+        _ => say.part().add(&[grew, &percent(share), " of ", &rounds]),
+    };
+    quiet(case, say);
 }
 
-fn recovery(case: &Case) -> Vec<String> {
+fn recovery(case: &Case, say: &mut Sentence) {
     let facts = &case.facts;
-    let first =
-        format!("{} of {} in loss recovery", percent(facts.recovery), seconds(facts.span_s));
-    let needless = match facts.genuine < 0.5 {
+    let (share, span) = (percent(facts.recovery), seconds(facts.span_s));
+    say.part().add(&[&share, " of ", &span, " in loss recovery"]);
+    match facts.genuine < 0.5 {
         true => {
-            format!("{} of the retransmitted bytes had not been lost", percent(1.0 - facts.genuine))
+            let needless = percent(1.0 - facts.genuine);
+            say.part().add(&[&needless, " of the retransmitted bytes had not been lost"]);
         }
-        false => losses(case).into_owned(),
-    };
-    vec![first, needless]
+        false => losses(case, say.part()),
+    }
 }
 
 /// What to change.

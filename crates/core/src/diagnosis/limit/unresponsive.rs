@@ -2,6 +2,7 @@
 
 use super::Cause;
 use crate::diagnosis::remedy::Advised;
+use crate::diagnosis::sentence::Sentence;
 use crate::diagnosis::words::{bytes, count, percent, seconds};
 use crate::diagnosis::{Case, Finding};
 
@@ -14,21 +15,18 @@ pub fn cause(case: &Case) -> Cause {
 }
 
 /// The numbers that decided.
-pub fn evidence(case: &Case, finding: &Finding) -> Vec<String> {
+pub fn evidence(case: &Case, finding: &Finding, say: &mut Sentence) {
     let facts = &case.facts;
     let waited = percent(facts.network + facts.recovery + facts.unused);
-    let first = format!(
+    write!(
+        say.part(),
         "for {waited} of {} it waited for acknowledgements; {} without an answer",
         seconds(facts.span_s),
         count(u64::from(facts.timeouts), "retransmission timeout")
     );
-    let full = match finding.cause {
-        Cause::UnresponsivePathMtu => {
-            "smaller segments were acknowledged, no full-size one was".to_owned()
-        }
-        _ => String::new(),
-    };
-    vec![first, full]
+    if finding.cause == Cause::UnresponsivePathMtu {
+        say.part().add(&["smaller segments were acknowledged, no full-size one was"]);
+    }
 }
 
 /// What to change.

@@ -3,6 +3,7 @@
 use super::Cause;
 use crate::diagnosis::evidence::{density, full_link};
 use crate::diagnosis::remedy::Advised;
+use crate::diagnosis::sentence::Sentence;
 use crate::diagnosis::words::{percent, rate};
 use crate::diagnosis::{Case, Finding, threshold};
 
@@ -15,15 +16,14 @@ pub fn cause(case: &Case) -> Cause {
 }
 
 /// The numbers that decided.
-pub fn evidence(case: &Case, finding: &Finding) -> Vec<String> {
-    let mut parts = full_link(case);
+pub fn evidence(case: &Case, finding: &Finding, say: &mut Sentence) {
+    full_link(case, say);
     if finding.cause == Cause::UnsharedLoss && case.facts.losses > 0 {
-        parts.push(density(case));
+        density(case, say);
     }
     if let (Some(_), Some(variation)) = (varying(finding.cause), case.facts.rate_variation) {
-        parts.push(format!("the rate varies by {} from round to round", percent(variation)));
+        say.part().add(&["the rate varies by ", &percent(variation), " from round to round"]);
     }
-    parts
 }
 
 /// What to do about a link whose own rate varies.

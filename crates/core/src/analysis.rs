@@ -17,7 +17,7 @@ use crate::record::{Ends, Judgement, ObservedRow, Rows, Table};
 use crate::report;
 use crate::stream::Opening;
 use crate::units::{Nanos, Seq};
-use crate::wire::community::community_id;
+use crate::wire::community::{CommunityId, community_id};
 use crate::wire::hash::HashKey;
 use crate::wire::{FlowKey, Segment};
 use std::collections::HashMap;
@@ -144,9 +144,9 @@ impl Analyse for Analysis {
         let chosen = self.is_chosen(flow, flow_id);
         let mut judged = false;
         // Two rows and one hash, which is the largest part of a short flow's end.
-        let community_id = if chosen { community_id(&flow.key) } else { String::new() };
+        let name = chosen.then(|| community_id(&flow.key));
         for side in 0..2 {
-            judged |= self.end_half(&mut followed, flow_id, side, chosen.then_some(&community_id));
+            judged |= self.end_half(&mut followed, flow_id, side, name);
         }
         self.counters.add(Counter::FlowsWithVerdict, u64::from(judged));
         self.ended = Some(followed);
@@ -243,7 +243,7 @@ impl Analysis {
         followed: &mut Followed,
         flow_id: u64,
         side: usize,
-        chosen: Option<&String>,
+        chosen: Option<CommunityId>,
     ) -> bool {
         if followed.flow.halves[side].totals.packets == 0 {
             return false;
@@ -292,7 +292,7 @@ impl Analysis {
         }
         if let Some(whole) = verdicts.whole {
             let tunnel = self.tunnels.get(&flow.key.tunnel).map(|name| name.to_string());
-            let (capacity, name) = (capacity.as_ref(), chosen.cloned().unwrap_or_default());
+            let (capacity, name) = (capacity.as_ref(), chosen.unwrap_or_default());
             let row = report::flow_row(flow, ends, side, capacity, whole, name, tunnel);
             self.rows.flows.push(row);
         }

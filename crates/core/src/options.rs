@@ -68,7 +68,7 @@ impl FlowChoice {
     pub fn is(&self, flow_id: u64, key: &FlowKey) -> bool {
         match self {
             FlowChoice::Ids(ids) => ids.contains(&flow_id),
-            FlowChoice::Community(name) => *name == community_id(key),
+            FlowChoice::Community(name) => **name == *community_id(key),
             FlowChoice::Ends(one, None) => key.low == *one || key.high == *one,
             FlowChoice::Ends(one, Some(other)) => {
                 let key = (key.low, key.high);

@@ -14,6 +14,7 @@ use crate::record::{
     SegmentRow, StallFacts, StallRow, Text,
 };
 use crate::units::{BitRate, Nanos, Seq};
+use crate::wire::community::CommunityId;
 use crate::wire::flags;
 
 /// The ends of the half that `side` sends, as every table names them.
@@ -37,7 +38,7 @@ pub fn flow_row(
     side: usize,
     capacity: Option<&Capacity>,
     (scores, mut verdict): Judgement,
-    community_id: String,
+    community_id: CommunityId,
     tunnel: Option<String>,
 ) -> FlowRow {
     let half = &flow.halves[side];

@@ -2,6 +2,7 @@
 
 use super::TOGETHER;
 use crate::units::Nanos;
+use crate::wire::community::CommunityId;
 use arrow_array::ArrayRef;
 use arrow_array::builder::{
     ArrayBuilder, BooleanBuilder, Float64Builder, Int32Builder, Int64Builder, StringBuilder,
@@ -118,6 +119,20 @@ impl Cell for Cow<'static, str> {
     }
     fn append(&self, builder: &mut StringBuilder) {
         builder.append_value(self);
+    }
+    fn append_null(builder: &mut StringBuilder) {
+        builder.append_null();
+    }
+}
+
+impl Cell for CommunityId {
+    type Builder = StringBuilder;
+    const TYPE: DataType = DataType::Utf8;
+    fn builder(rows: usize) -> StringBuilder {
+        String::builder(rows)
+    }
+    fn append(&self, builder: &mut StringBuilder) {
+        builder.append_value(&**self);
     }
     fn append_null(builder: &mut StringBuilder) {
         builder.append_null();

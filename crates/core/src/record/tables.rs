@@ -3,6 +3,7 @@
 use crate::columns;
 use crate::score::Scores;
 use crate::units::Nanos;
+use crate::wire::community::CommunityId;
 use std::borrow::Cow;
 use std::net::IpAddr;
 
@@ -43,7 +44,7 @@ columns! {
     #[derive(Clone, Debug, Default)]
     pub struct FlowFacts / FlowFactsBuilder {
         /// Community ID version 1 of the flow.
-        community_id: String,
+        community_id: CommunityId,
         /// The tunnel in which the flow ran; NULL outside any.
         tunnel: Option<String>,
         /// The file or the interface that showed the first frame of the flow; NULL where several

@@ -42,6 +42,8 @@ pub(crate) struct Analysis {
     hash_key: HashKey,
     /// A flow that ended, for the next one to use its memory.
     ended: Option<Box<Followed>>,
+    /// An empty tally, for the next direction that needs one.
+    tally: Option<Box<Tally>>,
     allowance: Allowance,
 }
 
@@ -210,6 +212,7 @@ impl Analysis {
             no_data: None,
             frame: 0,
             ended: None,
+            tally: None,
             allowance: Allowance::default(),
         }
     }
@@ -296,6 +299,10 @@ impl Analysis {
             let row = report::flow_row(flow, ends, side, capacity, whole, name, tunnel);
             self.rows.flows.push(row);
         }
+        if let Some(mut tally) = followed.tallies[side].take() {
+            tally.renew();
+            self.tally = Some(tally);
+        }
         judged
     }
 
@@ -309,12 +316,13 @@ impl Analysis {
     /// Judges the intervals and periods that have ended, and reports them where they are wanted.
     fn judge_ended(&mut self, followed: &mut Followed, side: usize) {
         let Some(segmenter) = followed.flow.halves[side].segmenter_mut() else { return };
-        let crowded = segmenter.crowded_periods();
         let intervals = std::mem::take(&mut segmenter.intervals);
         if !intervals.is_empty() {
-            self.judge_intervals(followed, side, intervals);
+            self.judge_intervals(followed, side, &intervals);
         }
-        if let Some((mut periods, settled)) = crowded {
+        let Some(segmenter) = followed.flow.halves[side].segmenter_mut() else { return };
+        segmenter.take_back(intervals);
+        if let Some((mut periods, settled)) = segmenter.crowded_periods() {
             self.settle_periods(followed, side, periods.drain(..settled));
             if let Some(segmenter) = followed.flow.halves[side].segmenter_mut() {
                 segmenter.keep_periods(periods);
@@ -322,15 +330,18 @@ impl Analysis {
         }
     }
 
-    fn judge_intervals(&mut self, followed: &mut Followed, side: usize, intervals: Vec<Interval>) {
+    fn judge_intervals(&mut self, followed: &mut Followed, side: usize, intervals: &[Interval]) {
         let flow = &followed.flow;
         let flow_id = self.flow_id(flow);
         let rows = self.wanted.intervals && self.is_chosen(flow, flow_id);
         let ends = report::ends(flow, flow_id, side);
         let pprate = followed.flow.halves[side].capacity(self.options.min_packets);
+        if followed.tallies[side].is_none() {
+            followed.tallies[side] = self.tally.take();
+        }
         let mut judge = judge_of(followed, side, ends, pprate, (&self.options, &self.too_short));
         for interval in intervals {
-            if let Some(verdict) = judge.interval(&interval, rows) {
+            if let Some(verdict) = judge.interval(interval, rows) {
                 if self.wanted.observations
                     && let Some(observed) = judge.observed.take()
                 {
@@ -338,7 +349,7 @@ impl Analysis {
                     self.rows.observations.push(ObservedRow { ends, start, end, observed });
                 }
                 let capacity = judge.capacity.as_ref();
-                let row = report::interval_row(ends, &interval, judge.half, capacity, verdict);
+                let row = report::interval_row(ends, interval, judge.half, capacity, verdict);
                 self.rows.intervals.push(row);
             }
         }

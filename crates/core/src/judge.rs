@@ -186,7 +186,10 @@ impl Judge<'_> {
             }
             (scores, columns)
         });
-        let judged = periods.into_iter().map(|period| self.period(period)).collect();
+        let judged = periods.drain(..).map(|period| self.period(period)).collect();
+        if let Some(segmenter) = self.half.segmenter_mut() {
+            segmenter.keep_for_next(periods, past.sums.stats);
+        }
         Judged { whole, periods: judged, finding }
     }
 

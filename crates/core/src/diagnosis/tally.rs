@@ -29,6 +29,13 @@ struct Entry {
 }
 
 impl Tally {
+    /// Begins anew, in the same memory.
+    pub fn renew(&mut self) {
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.clear();
+        *self = Tally { entries, ..Tally::default() };
+    }
+
     /// What the items say of a span, without adding it to the tally.
     pub fn look(&self, case: &Case) -> Observed {
         self.memory.look(case)

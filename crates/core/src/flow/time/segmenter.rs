@@ -30,6 +30,8 @@ pub struct Segmenter {
     last: (Nanos, u64),
     /// How evenly the path serves it.
     service: Service,
+    /// When the last period ends, once nothing but what the last interval holds is missing in it.
+    end: Option<Nanos>,
     /// Intervals that have ended, to be reported.
     pub intervals: Vec<Interval>,
 }
@@ -86,6 +88,7 @@ impl Segmenter {
         let mut periods = std::mem::take(&mut self.periods);
         intervals.clear();
         periods.clear();
+        periods.shrink_to(KEPT_WHEN_RENEWED);
         *self = Segmenter { intervals, periods, ..Segmenter::new(ts, flow_start, interval) };
         self.window.sums.stats = stats;
     }
@@ -258,6 +261,13 @@ impl Segmenter {
     }
 
     fn end_interval(&mut self, end: Nanos) {
+        let interval = self.cut_interval(end);
+        self.period.take(&mut interval.window.clone());
+        self.add_interval(interval);
+    }
+
+    /// What was sent in the interval that ends at `end`. Its window goes to the period as well.
+    fn cut_interval(&mut self, end: Nanos) -> Interval {
         self.window.take(&mut self.run);
         let mut alp = std::mem::take(&mut self.interval_alp);
         if !self.in_transfer {
@@ -272,13 +282,15 @@ impl Segmenter {
             let so_far = self.period.sums.data_packets + self.window.sums.data_packets;
             PeriodKind::of_transfer(so_far.max(self.last_transfer_packets()))
         };
-        let window = self.window.clone();
-        self.period.take(&mut self.window);
-        let start = self.interval_start;
+        let window = std::mem::take(&mut self.window);
+        let start = std::mem::replace(&mut self.interval_start, end);
+        Interval { start, end, kind, whole, window }
+    }
+
+    fn add_interval(&mut self, interval: Interval) {
         // One at a time, mostly, and a vector would begin with room for four.
         self.intervals.reserve_exact(1);
-        self.intervals.push(Interval { start, end, kind, whole, window });
-        self.interval_start = end;
+        self.intervals.push(interval);
     }
 
     /// Packets of the transfer that ended within this interval, when one did.
@@ -287,16 +299,38 @@ impl Segmenter {
         if !self.in_transfer && end > self.interval_start { packets } else { 0 }
     }
 
-    /// Ends everything at `end`, the time of the last data segment.
+    /// Ends everything at `end`, the time of the last data segment. The last period ends when the
+    /// intervals come back.
     pub fn finish(&mut self, end: Nanos, interval: Nanos) {
         let now = Now { ts: end, interval };
         self.pass(Step::Stay, &now, &[]);
         self.window.take(&mut self.run);
         if end > self.interval_start || self.window.sums.data_packets > 0 {
-            self.end_interval(end.max(self.interval_start));
+            let last = self.cut_interval(end.max(self.interval_start));
+            self.add_interval(last);
+            self.end = Some(end);
+        } else {
+            self.period.take(&mut self.window);
+            self.end_period(end.max(self.period_start));
         }
-        self.period.take(&mut self.window);
+    }
+
+    /// Takes judged intervals back. The last one at the end leaves what it holds to the last
+    /// period: most flows have one of each, and nothing is copied.
+    pub fn take_back(&mut self, mut intervals: Vec<Interval>) {
+        let Some(end) = self.end.take() else { return };
+        if let Some(mut last) = intervals.pop() {
+            self.period.take(&mut last.window);
+        }
         self.end_period(end.max(self.period_start));
+        intervals.clear();
+        self.intervals = intervals;
+    }
+
+    /// Keeps what a flow that has ended leaves, for the next one.
+    pub fn keep_for_next(&mut self, periods: Vec<Period>, stats: Option<Box<IntervalStats>>) {
+        self.keep_periods(periods);
+        self.window.sums.stats = stats;
     }
 }
 
@@ -305,3 +339,27 @@ impl Segmenter {
 const MAX_PERIODS: usize = 10;
 /// Periods that Merge may still join when others are final.
 const KEPT_PERIODS: usize = 4;
+/// Periods that the next flow in the same memory has room for: few have more at first.
+const KEPT_WHEN_RENEWED: usize = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_last_interval_holds_moves_to_the_last_period() {
+        let (begin, end, interval) = (Nanos(0), Nanos::from_millis(500), Nanos(3_000_000_000));
+        let mut segmenter = Segmenter::new(begin, begin, interval);
+        let sums = &mut segmenter.window(false).sums;
+        sums.data_packets = 4;
+        sums.stats_mut().segments = 4;
+        segmenter.finish(end, interval);
+        let intervals = std::mem::take(&mut segmenter.intervals);
+        let seen: *const IntervalStats = intervals[0].sums().stats.as_deref().expect("made");
+        segmenter.take_back(intervals);
+        let [period] = &segmenter.last_periods()[..] else { panic!("one period") };
+        assert_eq!((period.sums.data_packets, period.end), (4, end));
+        assert!(std::ptr::eq(period.sums.stats.as_deref().expect("moved"), seen), "it was copied");
+        assert!(segmenter.intervals.capacity() > 0, "room for the next flow");
+    }
+}

@@ -1,6 +1,6 @@
 """Fits the evidence model and writes it into core: `make fit`.
 
-python -m fit [--worlds 57600] [--recordings FOLDER] [--cache FOLDER] [--output FILE]
+python -m fit [--worlds 21600] [--recordings FOLDER] [--cache FOLDER] [--output FILE]
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> None:
 def parse() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="fit", description=__doc__)
-    parser.add_argument("--worlds", type=int, default=57600, help="worlds that are fitted")
+    parser.add_argument("--worlds", type=int, default=21600, help="worlds that are fitted")
     parser.add_argument("--held", type=int, default=1800, help="worlds that calibrate")
     parser.add_argument("--variants", type=int, default=6, help="variants of each scenario")
     parser.add_argument("--cache", type=Path, default=ROOT / "target" / "fit")
@@ -156,7 +156,7 @@ WEIGHT_AT_WORLDS = 24_000
 # Recordings weigh about as much as worlds: what a confidence means on a kernel counts.
 HELD_WEIGHT = {"worlds": 1.0, "variants": 0.02, "recordings": 5.0}
 CALIBRATE_FROM = 100_000
-OF_WORLD = 12
+OF_WORLD = 24
 """Intervals of a world that are fitted, so that a fit of more worlds takes no longer."""
 
 if __name__ == "__main__":

@@ -43,7 +43,11 @@ class Clock:
     """The sending end of one direction."""
 
     def __init__(
-        self, raw: list[dict[str, Any]], tcp: Mapping[str, Any], program: Mapping[str, Any], end: int
+        self,
+        raw: list[dict[str, Any]],
+        tcp: Mapping[str, Any],
+        program: Mapping[str, Any],
+        end: int,
     ) -> None:
         """Take the samples of end 0 or 1 of a flow whose workload is `program`."""
         refused = [

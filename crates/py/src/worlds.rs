@@ -8,7 +8,8 @@ use tcpwhy_core::units::Nanos;
 use tcpwhy_io::Error;
 use tcpwhy_io::worlds;
 use tcpwhy_sim::scenario::Scenario;
-use tcpwhy_sim::truth::answer::{Kind, Losses, Observation, Server, Time};
+use tcpwhy_sim::truth::answer::{Observation, Server, Time};
+use tcpwhy_sim::truth::losses::{Kind, Losses};
 use tcpwhy_sim::world::World;
 
 /// The number of the generator of worlds.

@@ -5,6 +5,7 @@
 //! one, others that are right too where two causes act, or none with the reason where nobody could
 //! tell.
 
+use super::losses::{Losses, Shares};
 use tcpwhy_core::units::Nanos;
 
 /// What there was of a half in an interval.
@@ -63,75 +64,6 @@ pub struct Server {
     pub busy: f64,
     /// The share of its bytes that belonged to others.
     pub others: f64,
-}
-
-/// Packets dropped or marked, by the kind of element.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Losses {
-    /// Drops of queues.
-    pub queue: u64,
-    /// Marks of queues.
-    pub marks: u64,
-    /// Drops of policers.
-    pub policer: u64,
-    /// Drops by chance.
-    pub chance: u64,
-    /// Drops where nothing passes: outages, flows that are forgotten.
-    pub silence: u64,
-    /// Drops of packets that are too long for the path.
-    pub too_long: u64,
-}
-
-/// Which kind of element dropped or marked a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A queue dropped it.
-    Queue,
-    /// A queue marked it.
-    Mark,
-    /// A policer dropped it.
-    Policer,
-    /// Chance did.
-    Chance,
-    /// Nothing passed.
-    Silence,
-    /// It was too long for the path.
-    TooLong,
-}
-
-impl Kind {
-    /// By what an element did and the reason that it gives; queues have reasons of their own each.
-    pub fn of(action: &str, reason: &str) -> Option<Kind> {
-        match (action, reason) {
-            ("drop", "policed") => Some(Kind::Policer),
-            ("drop", "random_loss" | "burst_loss" | "listed") => Some(Kind::Chance),
-            ("drop", "outage" | "forgotten") => Some(Kind::Silence),
-            ("drop", "too_long") => Some(Kind::TooLong),
-            // Only acknowledgements.
-            ("drop", "thinned") => None,
-            ("drop", _) => Some(Kind::Queue),
-            ("mark", _) => Some(Kind::Mark),
-            _ => None,
-        }
-    }
-}
-
-impl Losses {
-    /// So many more of a kind.
-    pub fn note(&mut self, kind: Kind, count: u64) {
-        match kind {
-            Kind::Queue => self.queue += count,
-            Kind::Mark => self.marks += count,
-            Kind::Policer => self.policer += count,
-            Kind::Chance => self.chance += count,
-            Kind::Silence => self.silence += count,
-            Kind::TooLong => self.too_long += count,
-        }
-    }
-
-    fn total(&self) -> u64 {
-        self.queue + self.marks + self.policer + self.chance + self.silence + self.too_long
-    }
 }
 
 /// What is right to say of an interval.
@@ -257,17 +189,10 @@ impl Observation {
         let link = self.bottleneck();
         let recent = if self.losses.total() > 0 { self.losses } else { self.before };
         let is_before = self.losses.total() == 0;
-        let total = recent.total().max(1) as f64;
-        let share = |n: u64| n as f64 / total;
-        let (queue, policer, chance) = (
-            share(recent.queue + recent.marks),
-            share(recent.policer),
-            share(recent.chance + recent.silence),
-        );
+        let Shares { queue, policer, chance, gone } = recent.shares();
         let bottleneck = || shared_or_not(link.others);
         let mut right: Vec<&'static str> = Vec::new();
         let is_stalled = self.time.recovery >= MOST * self.network_s();
-        let gone = share(recent.silence + recent.too_long);
         if gone >= ALSO && is_stalled {
             let is_long = recent.too_long > recent.silence;
             let cause = if is_long { "unresponsive/path_mtu" } else { "unresponsive/peer" };
@@ -284,23 +209,8 @@ impl Observation {
         }
         let is_few = is_before || self.losses.total() <= FEW;
         if link.busy >= FULL {
-            // Others fill it, and its queue hardly drops packets of this flow.
-            let is_spared = link.others >= MAINLY && queue < ALSO;
-            if is_spared && policer >= MOST {
-                // A policer gives its rate, whatever becomes of the others.
-                right.push("policer");
-                right.extend(is_few.then(bottleneck).into_iter().flatten());
-                right.extend(starved);
-                return Network { right, cause: None };
-            }
-            right.extend((is_spared && chance >= MOST).then_some("random_loss"));
-            right.extend(bottleneck());
+            let mut right = at_full_link(link, &recent, is_few);
             right.extend(starved);
-            right.extend((is_spared && recent.total() == 0).then_some("transport"));
-            if link.busy < BRIM {
-                right.extend((policer >= ALSO).then_some("policer"));
-                right.extend((chance >= ALSO).then_some("random_loss"));
-            }
             return Network { right, cause: None };
         }
         let mut kinds = [("policer", policer), ("random_loss", chance), ("queue", queue)];
@@ -346,6 +256,28 @@ impl Observation {
     }
 }
 
+/// What is right at a link that is full, of a flow that lost so much, or little.
+fn at_full_link(link: Server, recent: &Losses, is_few: bool) -> Vec<&'static str> {
+    let Shares { queue, policer, chance, .. } = recent.shares();
+    // Others fill it, and its queue hardly drops packets of this flow.
+    let is_spared = link.others >= MAINLY && queue < ALSO;
+    let mut right = Vec::new();
+    if is_spared && policer >= MOST {
+        // A policer gives its rate, whatever becomes of the others.
+        right.push("policer");
+        right.extend(is_few.then(|| shared_or_not(link.others)).into_iter().flatten());
+        return right;
+    }
+    right.extend((is_spared && chance >= MOST).then_some("random_loss"));
+    right.extend(shared_or_not(link.others));
+    right.extend((is_spared && recent.total() == 0).then_some("transport"));
+    if link.busy < BRIM {
+        right.extend((policer >= ALSO).then_some("policer"));
+        right.extend((chance >= ALSO).then_some("random_loss"));
+    }
+    right
+}
+
 /// Whether a full link is shared; both where the others have only a small share.
 fn shared_or_not(others: f64) -> Vec<&'static str> {
     const ALONE: &str = "unshared_bottleneck";
@@ -368,12 +300,12 @@ const ALSO: f64 = 0.3;
 const MOST: f64 = 0.5;
 /// The share of time in which a link sends from which it is full.
 const FULL: f64 = 0.9;
+/// The same, so that no loss beside it matters.
+const BRIM: f64 = 0.97;
 /// The share of the time in the wait for the timer from which nothing answers.
 const SILENT: f64 = 0.8;
 /// The share of a link's bytes that others have when none of its own pass.
 const ALL: f64 = 0.999;
-/// The same, so that no loss beside it matters.
-const BRIM: f64 = 0.97;
 /// The share from which a link may be called full as well.
 const NEARLY: f64 = 0.75;
 /// The share from which drops of a queue are those of a bottleneck: a short queue leaves gaps.

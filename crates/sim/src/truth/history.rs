@@ -1,7 +1,8 @@
 //! What a run leaves behind for answers: who held each sender back when, how busy each link was and
 //! with whose packets, and which element dropped what.
 
-use super::answer::{Kind, Observation, Server};
+use super::answer::{Observation, Server};
+use super::losses::Kind;
 use crate::endpoint::{Limit, Phase, Snapshot};
 use crate::link::event::{Backlog, Event};
 use std::collections::BTreeMap;

@@ -3,6 +3,7 @@
 
 pub mod answer;
 pub mod history;
+pub mod losses;
 
 use crate::endpoint::{Limit, Snapshot};
 use crate::link::event::{Backlog, Event};

@@ -135,3 +135,26 @@ def test_a_written_file_says_what_the_forest_says(grown, tmp_path):
     # A leaf is off by half a step at most, and every tree has one.
     assert error <= len(read.trees) * read.scale * 0.51
     assert np.abs(model.outputs(some)).max() > 100 * error
+
+
+def test_a_few_trees_grown_onto_those_of_a_file_mend_what_these_say_wrong(grown, tmp_path):
+    model, values, main = grown
+    kept = calibration.Calibration(0.5, 0.75, np.full(2, 0.5), np.eye(2), (0.75, 0.94))
+    path, onto = tmp_path / "weights.bin", tmp_path / "onto.bin"
+    weights.write(path, ["a model", "outputs: a b b/c"], model, kept)
+    head, before = weights.read(path, CLASSES)
+    assert head == ["a model", "outputs: a b b/c"]
+    known = ~np.isnan(values[:, 1])
+    np.testing.assert_allclose(
+        forest.summed(before, values), model.outputs(values), atol=len(before) * 1e-3
+    )
+    # What was class 2 turns out to be class 0 where a third column is high.
+    moved = np.where((main == 2) & (values[:, 2] > 0), 0, main).astype(np.int8)
+    right = np.eye(CLASSES, dtype=bool)[moved]
+    more = forest.fit(values, right, moved, np.ones(len(moved)), 1, before)
+    weights.write(onto, head, more, kept)
+    written = Weights(onto.read_bytes())
+    assert len(written.trees) == len(before) + forest.ROUNDS_ONTO
+    for answer in (more.outputs(values).argmax(1), written.summed(values).argmax(1)):
+        assert (answer == moved)[known].mean() > 0.95
+    assert (model.outputs(values).argmax(1) == moved)[known].mean() < 0.9

@@ -1,6 +1,6 @@
 """Fits the evidence model and writes it into core: `make fit`.
 
-python -m fit [--worlds 21600] [--recordings FOLDER] [--cache FOLDER] [--output FILE]
+python -m fit [--worlds 57600] [--recordings FOLDER] [--onto FILE] [--cache FOLDER] [--output FILE]
 """
 
 from __future__ import annotations
@@ -31,12 +31,18 @@ def main() -> None:
     rows = gather.together(list(fitted.values()))
     known = rows.main >= 0
     right, main = varying.outputs(rows)
+    onto, before = [], []
+    if options.onto:
+        onto, before = weights.read(options.onto, right.shape[1])
+    weight = rows.weight[known]
     model = forest.fit(
-        rows.values[known], right[known], main[known], rows.weight[known], options.workers
+        rows.values[known], right[known], main[known], weight, options.workers, before
     )
     held = gather.together(list(held_out(options).values()))
     calibration = calibrate(held, model.logits(held.values), held.weight)
-    weights.write(options.output, head(options, fitted, calibration), model, calibration)
+    said = head(options, fitted, calibration)
+    said[-2:-2] = [f"onto {len(before)} trees: {line}" for line in onto[1:-2]]
+    weights.write(options.output, said, model, calibration)
     report(model, calibration, held)
     varying.report(model, held)
 
@@ -44,7 +50,7 @@ def main() -> None:
 def parse() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="fit", description=__doc__)
-    parser.add_argument("--worlds", type=int, default=21600, help="worlds that are fitted")
+    parser.add_argument("--worlds", type=int, default=57600, help="worlds that are fitted")
     parser.add_argument("--held", type=int, default=1800, help="worlds that calibrate")
     parser.add_argument("--variants", type=int, default=6, help="variants of each scenario")
     parser.add_argument("--cache", type=Path, default=ROOT / "target" / "fit")
@@ -53,6 +59,7 @@ def parse() -> argparse.Namespace:
     shared = Path(os.environ.get("TCPWHY_SHARED", ROOT.parent / "shared")) / "captures"
     parser.add_argument("--captures", type=Path, default=shared, help="captures of others")
     parser.add_argument("--recordings", type=Path, help="of kernel_worlds")
+    parser.add_argument("--onto", type=Path, help="weights onto whose trees a few more grow")
     return parser.parse_args()
 
 
@@ -156,7 +163,7 @@ WEIGHT_AT_WORLDS = 24_000
 # Recordings weigh about as much as worlds: what a confidence means on a kernel counts.
 HELD_WEIGHT = {"worlds": 1.0, "variants": 0.02, "recordings": 5.0}
 CALIBRATE_FROM = 100_000
-OF_WORLD = 24
+OF_WORLD = 12
 """Intervals of a world that are fitted, so that a fit of more worlds takes no longer."""
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Writes the model in the form that core reads: text, an empty line, numbers (little-endian)."""
+"""Writes and reads the model in core's form: text, an empty line, numbers (little-endian)."""
 
 from __future__ import annotations
 
@@ -42,6 +42,46 @@ def packed(tree: Tree, node: int, scale: float) -> bytes:
         round(255 * tree.share_left(node)),
     )
     return head + packed(tree, left, scale) + packed(tree, right, scale)
+
+
+def read(path: Path, outputs: int) -> tuple[list[str], list[Tree]]:
+    """Read the head and the trees."""
+    head, _, numbers = path.read_bytes().partition(b"\n\n")
+    scale, count = struct.unpack_from("<fH", numbers)
+    trees, at = [], struct.calcsize("<fH")
+    for _ in range(count):
+        tree, at = unpacked(numbers, at, scale, outputs)
+        trees.append(tree)
+    return head.decode().split("\n"), trees
+
+
+def unpacked(numbers: bytes, at: int, scale: float, outputs: int) -> tuple[Tree, int]:
+    """Unpack the tree that begins at `at`; the weight of its root is 1."""
+    nodes: list[tuple[int, float, bool, int, int, float]] = []
+    leaves: list[np.ndarray] = []
+
+    def node(weight: float) -> int:
+        nonlocal at
+        number = len(nodes)
+        nodes.append((0, 0.0, False, -1, len(leaves), weight))
+        (column,) = struct.unpack_from("<H", numbers, at)
+        at += 2
+        if column == LEAF:
+            leaves.append(np.frombuffer(numbers, "<i2", outputs, at) * np.float32(scale))
+            at += 2 * outputs
+            return number
+        unknown_goes_left, threshold, share = struct.unpack_from("<BfB", numbers, at)
+        at += struct.calcsize("<BfB")
+        left = node(weight * share / 255)
+        right = node(weight * (1 - share / 255))
+        nodes[number] = (column, threshold, bool(unknown_goes_left), left, right, weight)
+        return number
+
+    node(1.0)
+    column, threshold, unknown, left, right, weight = map(np.array, zip(*nodes, strict=True))
+    return Tree(
+        column, threshold.astype(np.float32), unknown, left, right, weight, np.array(leaves)
+    ), at
 
 
 LEAF = 0xFFFF

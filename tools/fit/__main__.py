@@ -31,9 +31,7 @@ def main() -> None:
     rows = gather.together(list(fitted.values()))
     known = rows.main >= 0
     right, main = varying.outputs(rows)
-    onto, before = [], []
-    if options.onto:
-        onto, before = weights.read(options.onto, right.shape[1])
+    onto, before = weights.read(options.onto, right.shape[1]) if options.onto else ([], [])
     weight = rows.weight[known]
     model = forest.fit(
         rows.values[known], right[known], main[known], weight, options.workers, before

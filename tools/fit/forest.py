@@ -148,7 +148,7 @@ SET = 0.8
 BINS = 64
 ROUNDS = 400
 ROUNDS_ONTO = 30
-"""Of 20, 30, 40, 60 and 80, the fewest by which the rows that calibrate gained most."""
+"""More, up to 80, gave the rows that calibrate no more than 0.04 points."""
 SETTINGS = {
     "tree_method": "hist",
     "multi_strategy": "multi_output_tree",

@@ -97,47 +97,22 @@ simple_cells! {
 /// What a text takes, about.
 const TEXT_BYTES: usize = 16;
 
-impl Cell for String {
-    type Builder = StringBuilder;
-    const TYPE: DataType = DataType::Utf8;
-    fn builder(rows: usize) -> StringBuilder {
-        <&str>::builder(rows)
-    }
-    fn append(&self, builder: &mut StringBuilder) {
-        builder.append_value(self);
-    }
-    fn append_null(builder: &mut StringBuilder) {
-        builder.append_null();
-    }
+/// Texts that are kept in other ways; each gives a `str`.
+macro_rules! text_cells {
+    ($($rust:ty)+) => {$(
+        impl Cell for $rust {
+            type Builder = StringBuilder;
+            const TYPE: DataType = DataType::Utf8;
+            fn builder(rows: usize) -> StringBuilder {
+                <&str>::builder(rows)
+            }
+            fn append(&self, builder: &mut StringBuilder) { builder.append_value(&**self); }
+            fn append_null(builder: &mut StringBuilder) { builder.append_null(); }
+        }
+    )+};
 }
 
-impl Cell for Cow<'static, str> {
-    type Builder = StringBuilder;
-    const TYPE: DataType = DataType::Utf8;
-    fn builder(rows: usize) -> StringBuilder {
-        String::builder(rows)
-    }
-    fn append(&self, builder: &mut StringBuilder) {
-        builder.append_value(self);
-    }
-    fn append_null(builder: &mut StringBuilder) {
-        builder.append_null();
-    }
-}
-
-impl Cell for CommunityId {
-    type Builder = StringBuilder;
-    const TYPE: DataType = DataType::Utf8;
-    fn builder(rows: usize) -> StringBuilder {
-        String::builder(rows)
-    }
-    fn append(&self, builder: &mut StringBuilder) {
-        builder.append_value(&**self);
-    }
-    fn append_null(builder: &mut StringBuilder) {
-        builder.append_null();
-    }
-}
+text_cells! { String Cow<'static, str> CommunityId }
 
 impl Cell for Nanos {
     type Builder = Int64Builder;

@@ -141,13 +141,18 @@ def test_a_few_trees_grown_onto_those_of_a_file_mend_what_these_say_wrong(grown,
     model, values, main = grown
     kept = calibration.Calibration(0.5, 0.75, np.full(2, 0.5), np.eye(2), (0.75, 0.94))
     path, onto = tmp_path / "weights.bin", tmp_path / "onto.bin"
-    weights.write(path, ["a model", "outputs: a b b/c"], model, kept)
-    head, before = weights.read(path, CLASSES)
-    assert head == ["a model", "outputs: a b b/c"]
+    weights.write(path, ["a model", "outputs: a b b/c", "items: a b"], model, kept)
+    head, before = weights.read(path, CLASSES, ["a", "b", "before_a", "before_b"])
+    assert head == ["a model", "outputs: a b b/c", "items: a b"]
     known = ~np.isnan(values[:, 1])
     np.testing.assert_allclose(
         forest.summed(before, values), model.outputs(values), atol=len(before) * 1e-3
     )
+    # The trees ask for the same items where others have come between.
+    _, moved = weights.read(path, CLASSES, ["new", "b", "a", "before_new", "before_b", "before_a"])
+    wider = np.full((len(values), 6), np.nan, np.float32)
+    wider[:, [2, 1, 5, 4]] = values
+    np.testing.assert_array_equal(forest.summed(moved, wider), forest.summed(before, values))
     # What was class 2 turns out to be class 0 where a third column is high.
     moved = np.where((main == 2) & (values[:, 2] > 0), 0, main).astype(np.int8)
     right = np.eye(CLASSES, dtype=bool)[moved]

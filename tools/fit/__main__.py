@@ -1,6 +1,6 @@
 """Fits the evidence model and writes it into core: `make fit`.
 
-python -m fit [--worlds 57600] [--recordings FOLDER] [--onto FILE] [--cache FOLDER] [--output FILE]
+python -m fit [--worlds 57600] [--first 0] [--recordings FOLDER] [--onto FILE] [--cache FOLDER] [--output FILE]
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ def main() -> None:
     rows = gather.together(list(fitted.values()))
     known = rows.main >= 0
     right, main = varying.outputs(rows)
-    onto, before = weights.read(options.onto, right.shape[1]) if options.onto else ([], [])
+    onto, before = [], []
+    if options.onto:
+        onto, before = weights.read(options.onto, right.shape[1], gather.items())
     weight = rows.weight[known]
     model = forest.fit(
         rows.values[known], right[known], main[known], weight, options.workers, before
@@ -49,6 +51,7 @@ def parse() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="fit", description=__doc__)
     parser.add_argument("--worlds", type=int, default=57600, help="worlds that are fitted")
+    parser.add_argument("--first", type=int, default=0, help="seed of the first of them")
     parser.add_argument("--held", type=int, default=1800, help="worlds that calibrate")
     parser.add_argument("--variants", type=int, default=6, help="variants of each scenario")
     parser.add_argument("--cache", type=Path, default=ROOT / "target" / "fit")
@@ -66,7 +69,7 @@ def sources(options: argparse.Namespace) -> dict[str, Rows]:
     ask = partial(gather.gather, cache=options.cache, workers=options.workers)
     variants = gather.variants(gather.DRAW_FIT, options.variants)
     found = {
-        "worlds": gather.thinned(ask("worlds", range(options.worlds), gather.of_world), OF_WORLD),
+        "worlds": gather.thinned(ask("worlds", seeds(options), gather.of_world), OF_WORLD),
         "variants": ask("variants", variants, gather.of_variant),
     }
     if (options.captures / "manifest.csv").exists():
@@ -82,6 +85,11 @@ def sources(options: argparse.Namespace) -> dict[str, Rows]:
         name: weighted(rows, WEIGHT[name] * (1.0 if name == "worlds" else more))
         for name, rows in found.items()
     }
+
+
+def seeds(options: argparse.Namespace) -> range:
+    """Give the seeds of the worlds that are fitted."""
+    return range(options.first, options.first + options.worlds)
 
 
 def recordings(options: argparse.Namespace, name: str, purpose: str) -> Rows:
@@ -121,7 +129,7 @@ def head(options: argparse.Namespace, fitted: dict[str, Rows], found: Calibratio
     names = gather.items()
     return [
         "tcpwhy evidence model 3, made by make fit",
-        f"worlds: generator {worlds.VERSION}, seeds 0 to {options.worlds - 1}",
+        f"worlds: generator {worlds.VERSION}, seeds {seeds(options)[0]} to {seeds(options)[-1]}",
         f"variants: draw {gather.DRAW_FIT}, {options.variants} of each scenario",
         f"intervals: {counts}",
         f"calibrated: seeds {CALIBRATE_FROM} to {CALIBRATE_FROM + options.held - 1}, "

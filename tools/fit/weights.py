@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -44,15 +45,20 @@ def packed(tree: Tree, node: int, scale: float) -> bytes:
     return head + packed(tree, left, scale) + packed(tree, right, scale)
 
 
-def read(path: Path, outputs: int) -> tuple[list[str], list[Tree]]:
-    """Read the head and the trees."""
-    head, _, numbers = path.read_bytes().partition(b"\n\n")
+def read(path: Path, outputs: int, columns: Sequence[str]) -> tuple[list[str], list[Tree]]:
+    """Read the head and the trees, which ask for these columns: items may be new since."""
+    text, _, numbers = path.read_bytes().partition(b"\n\n")
+    head = text.decode().split("\n")
+    items = head[-1].removeprefix("items: ").split()
+    moved = np.array([columns.index(name) for name in [*items, *(f"before_{each}" for each in items)]])
     scale, count = struct.unpack_from("<fH", numbers)
     trees, at = [], struct.calcsize("<fH")
     for _ in range(count):
         tree, at = unpacked(numbers, at, scale, outputs)
+        is_inner = tree.left >= 0
+        tree.column[is_inner] = moved[tree.column[is_inner]]
         trees.append(tree)
-    return head.decode().split("\n"), trees
+    return head, trees
 
 
 def unpacked(numbers: bytes, at: int, scale: float, outputs: int) -> tuple[Tree, int]:

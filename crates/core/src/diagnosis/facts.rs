@@ -134,6 +134,11 @@ pub struct Facts {
     /// Share of the time in which one with more to send waited for the last of several
     /// acknowledgements.
     pub gathered: f64,
+    /// Share of the time in which a sender with room and more to send waited for what came right
+    /// after an acknowledgement,
+    pub clocked: f64,
+    /// and without one since the last segment.
+    pub unprompted: f64,
     /// Typical pause in s, weighted by time.
     pub pause_s: Option<f64>,
     /// Idle time for each pause, the one under way at the end among them, in s.
@@ -229,6 +234,8 @@ impl Facts {
         let of_total = |ns: u64| if total > 0.0 { (ns as f64 / total).min(1.0) } else { 0.0 };
         (self.woken, self.unwoken) = (of_total(stats.woken_ns), of_total(stats.unwoken_ns));
         self.gathered = of_total(stats.gathered_ns);
+        self.clocked = of_total(stats.prompts.acknowledged_ns);
+        self.unprompted = of_total(stats.prompts.unprompted_ns);
     }
 
     fn take_queue(&mut self, stats: &IntervalStats, context: &Context) {

@@ -17,6 +17,10 @@ items! {
         |c| Some(c.facts.unwoken);
     "woken_most" Share "waits of writes that an acknowledgement ended"
         |c| over(c.facts.woken, c.facts.woken + c.facts.unwoken);
+    "clocked" Share "time of waits that ended right after an acknowledgement"
+        |c| Some(c.facts.clocked);
+    "unprompted" Share "time of waits with room that no acknowledgement ended"
+        |c| Some(c.facts.unprompted);
     "span" Seconds "time accounted for" |c| Some(c.facts.span_s);
     "pause" Seconds "typical pause" |c| c.facts.pause_s;
     "pause_rounds" Times "typical pause in round trips" |c| {

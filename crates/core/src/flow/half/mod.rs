@@ -232,8 +232,8 @@ impl Half {
         };
         let sent = data.sent(self.ledger.recovery_point());
         let hold = self.writer.hold(&data);
-        let (pieces, freed) = self.view.send(sending, sent);
-        let wait = self.writer.attribute(pieces, hold, freed, self.rtt.srtt);
+        let (pieces, freed, prompt) = self.view.send(sending, sent);
+        let wait = self.writer.attribute(pieces, hold, freed, prompt, self.rtt.srtt);
         let now = Now { ts: entry.ts, interval: around.interval };
         let step = self.timeline.step(&data);
         if self.timeline.pass(step, &now, pieces, &wait) {

@@ -67,18 +67,18 @@ impl Half {
             self.timeline.step_plain(ts, self.rtt.srtt, self.totals.last_data, &mut run.steady);
         let goes_on = step == Step::Stay && !held;
         if goes_on && self.view.has_one_wait() {
-            let (reason, ns) = self.view.send_after_one_wait(ts, end, run.mss);
-            self.timeline.pass_one_wait(reason, ns, &mut self.writer);
+            let (reason, ns, prompt) = self.view.send_after_one_wait(ts, end, run.mss);
+            self.timeline.pass_one_wait(reason, ns, prompt, &mut self.writer);
         } else {
-            let (pieces, freed) = self.view.send_plain(ts, end, run.mss);
+            let (pieces, freed, prompt) = self.view.send_plain(ts, end, run.mss);
             if goes_on && freed.is_none() {
-                self.timeline.pass_plain(pieces, &mut self.writer);
+                self.timeline.pass_plain(pieces, prompt, &mut self.writer);
             } else {
                 if step != Step::Stay {
                     run.flush(start, &mut self.timeline, &mut self.totals);
                 }
                 let (now, srtt) = (Now { ts, interval: around.interval }, self.rtt.srtt);
-                let (pieces, wait) = self.writer.attribute_plain(pieces, held, freed, srtt);
+                let (pieces, wait) = self.writer.attribute_plain(pieces, held, freed, prompt, srtt);
                 if self.timeline.pass(step, &now, pieces, &wait) {
                     self.capacity.interrupt();
                 }

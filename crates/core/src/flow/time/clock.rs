@@ -126,6 +126,12 @@ impl Clock {
         self.len == 0
     }
 
+    /// How long the pieces since the last send are, in ns.
+    #[inline(always)]
+    pub fn waited(&self) -> i64 {
+        if self.len == 0 { 0 } else { self.mark.since(self.pieces[0].start).0 }
+    }
+
     /// [`Clock::charge`] of all the time since the last send, and [`Clock::sent`] at its end: the
     /// reason that it counts for, and its length in ns.
     #[inline(always)]

@@ -5,6 +5,7 @@ use crate::flow::time::clock::Times;
 use crate::flow::time::moments::Moments;
 use crate::flow::time::rounds::Round;
 use crate::flow::time::service::Served;
+use crate::flow::time::view::Prompts;
 use crate::units::{Nanos, float};
 
 /// Sums over an interval. Two can be added.
@@ -40,6 +41,8 @@ pub struct IntervalStats {
     /// Waits after a full segment that ended as soon as the last of several acknowledgements came,
     /// in ns.
     pub gathered_ns: u64,
+    /// Waits that an acknowledgement ended, and those that none did.
+    pub prompts: Prompts,
     /// Pauses that nothing imposed, in ns: idle, dry and unused time between two sends.
     pub pauses: Moments,
     /// Pauses that ended after the other side had sent data: a question, and its answer.
@@ -143,6 +146,7 @@ impl IntervalStats {
         self.woken_ns += later.woken_ns;
         self.unwoken_ns += later.unwoken_ns;
         self.gathered_ns += later.gathered_ns;
+        self.prompts.merge(&later.prompts);
         self.pauses.merge(&later.pauses);
         self.answers += later.answers;
         self.closures += later.closures;

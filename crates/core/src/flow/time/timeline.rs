@@ -63,6 +63,9 @@ impl Timeline {
         if let Some(ns) = wait.behind_full_segment {
             segmenter.late().sums.stats_mut().gathered_ns += ns;
         }
+        if let Some(prompt) = wait.prompt {
+            segmenter.late().sums.stats_mut().prompts.add(prompt);
+        }
         if wait.pause_ns > 0 {
             segmenter.late().sums.stats_mut().pause(wait.pause_ns as u64, wait.answers);
         }

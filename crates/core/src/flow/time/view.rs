@@ -7,6 +7,9 @@
 //! segment's tsecr. So does a segment that the window of an older one did not allow.
 
 mod plain;
+mod prompt;
+
+pub use prompt::{Prompt, Prompts};
 
 use crate::flow::entry::Entry;
 use crate::flow::time::clock::{Clock, WaitReason, WaitSpan};
@@ -44,6 +47,9 @@ pub struct Sent {
     /// What ends the repair of a loss that is under way.
     pub recovery_point: Option<u64>,
 }
+
+/// What a segment ends: the pieces of the time since the last send, and what came in them.
+pub type After<'a> = (&'a mut [WaitSpan], Option<Freed>, Option<Prompt>);
 
 /// Acknowledgements on their way to the sender, and what has reached it.
 #[derive(Debug)]
@@ -215,16 +221,17 @@ impl SenderView {
 
     /// Files the segment that `sending` is about. Gives whose time it was since the last send.
     /// Second: what ended a wait in which several acknowledgements freed between 1/8 and 4/5 of the
-    /// flight.
+    /// flight. Third: what the segment came after.
     #[inline(always)]
-    pub fn send(&mut self, sending: Sending, sent: Sent) -> (&mut [WaitSpan], Option<Freed>) {
+    pub fn send(&mut self, sending: Sending, sent: Sent) -> After<'_> {
         let ts = sending.ts;
         self.clock.charge(self.reason(), ts);
         self.send_charged(ts, sent)
     }
 
     #[inline(always)]
-    fn send_charged(&mut self, ts: Nanos, sent: Sent) -> (&mut [WaitSpan], Option<Freed>) {
+    fn send_charged(&mut self, ts: Nanos, sent: Sent) -> After<'_> {
+        let prompt = self.prompt(ts, self.reason(), self.clock.waited());
         let (soon_after, ran_dry) = (ts.since(self.released_at), self.dry);
         let part = self.released > 1 && self.has_freed_a_part();
         let level = part && ran_dry && self.is_level();
@@ -241,7 +248,7 @@ impl SenderView {
             let soon = soon || level && soon_after < CLOCKED;
             freed = part.then_some(Freed { woken: soon, ran_dry });
         }
-        (gap, freed)
+        (gap, freed, prompt)
     }
 
     /// Whose time it was before the last send.

@@ -2,7 +2,7 @@
 
 use super::clock::{WaitReason, WaitSpan};
 use super::nagle::Nagle;
-use super::view::Freed;
+use super::view::{Freed, Prompt};
 use crate::flow::observer::{Ack, Data, Observer};
 use crate::units::Nanos;
 
@@ -25,6 +25,8 @@ pub struct Wait {
     pub behind_empty_queue: Option<(bool, u64)>,
     /// A long wait in ns for the last of several acknowledgements, after a full segment.
     pub behind_full_segment: Option<u64>,
+    /// What ended a wait that nothing but acknowledgements or the writer could end.
+    pub prompt: Option<Prompt>,
 }
 
 impl Writer {
@@ -67,9 +69,10 @@ impl Writer {
         pieces: &'a mut [WaitSpan],
         held: bool,
         freed: Option<Freed>,
+        prompt: Option<Prompt>,
         srtt: Option<Nanos>,
     ) -> (&'a [WaitSpan], Wait) {
-        let wait = self.attribute(pieces, held.then_some(WaitReason::Dry), freed, srtt);
+        let wait = self.attribute(pieces, held.then_some(WaitReason::Dry), freed, prompt, srtt);
         (pieces, wait)
     }
 
@@ -80,13 +83,14 @@ impl Writer {
     }
 
     /// Attributes the pieces of the time since the last send. `hold` is what held the segment back,
-    /// `freed` what acknowledgements freed before it.
+    /// `freed` what acknowledgements freed before it, `prompt` what it came after.
     #[inline(always)]
     pub fn attribute(
         &mut self,
         pieces: &mut [WaitSpan],
         hold: Option<WaitReason>,
         freed: Option<Freed>,
+        prompt: Option<Prompt>,
         srtt: Option<Nanos>,
     ) -> Wait {
         match hold {
@@ -112,6 +116,7 @@ impl Writer {
             answers,
             behind_empty_queue: long.filter(|_| ran_dry),
             behind_full_segment: long.filter(|(woken, _)| !ran_dry && *woken).map(|(_, ns)| ns),
+            prompt: prompt.filter(|_| hold.is_none()),
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::flow::time::clock::{WaitReason, WaitSpan};
 use crate::flow::time::period::Step;
 use crate::flow::time::plain_sums::PlainSums;
 use crate::flow::time::sums::Sums;
+use crate::flow::time::view::Prompt;
 use crate::flow::time::writer::Writer;
 use crate::units::Nanos;
 
@@ -45,11 +46,20 @@ impl Timeline {
 
     /// [`Timeline::pass_plain`] of one wait, so many ns long.
     #[inline(always)]
-    pub fn pass_one_wait(&mut self, reason: WaitReason, ns: i64, writer: &mut Writer) {
+    pub fn pass_one_wait(
+        &mut self,
+        reason: WaitReason,
+        ns: i64,
+        prompt: Option<Prompt>,
+        writer: &mut Writer,
+    ) {
         writer.note_not_held();
         let Some(sums) = self.late() else { return };
         let stats = sums.stats_mut();
         stats.times.add(reason, Nanos(ns));
+        if let Some(prompt) = prompt {
+            stats.prompts.add(prompt);
+        }
         if reason.is_pause() && ns > 0 {
             stats.pause(ns as u64, writer.takes_answer());
         }
@@ -58,10 +68,13 @@ impl Timeline {
     /// [`Timeline::pass`] where the period goes on and nothing held the sender back but what the
     /// pieces say.
     #[inline(always)]
-    pub fn pass_plain(&mut self, pieces: &[WaitSpan], writer: &mut Writer) {
+    pub fn pass_plain(&mut self, pieces: &[WaitSpan], prompt: Option<Prompt>, writer: &mut Writer) {
         writer.note_not_held();
         let Some(sums) = self.late() else { return };
         let (stats, mut pause_ns) = (sums.stats_mut(), 0);
+        if let Some(prompt) = prompt {
+            stats.prompts.add(prompt);
+        }
         for piece in pieces {
             stats.times.add(piece.reason, piece.end.since(piece.start));
             pause_ns += piece.pause_ns();

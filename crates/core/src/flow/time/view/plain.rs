@@ -1,8 +1,8 @@
 //! The view of a sender whose data is plain: nothing is being repaired, and windows are known.
 
-use super::{Freed, SenderView, Sent, UNKNOWN};
+use super::{After, Prompt, SenderView, Sent, UNKNOWN};
 use crate::flow::entry::Entry;
-use crate::flow::time::clock::{WaitReason, WaitSpan};
+use crate::flow::time::clock::WaitReason;
 use crate::units::Nanos;
 
 impl SenderView {
@@ -25,35 +25,40 @@ impl SenderView {
         self.clock.is_empty() && self.released <= 1
     }
 
-    /// [`SenderView::send_plain`] then: the reason of that wait, and its length in ns.
+    /// [`SenderView::send_plain`] then: the reason of that wait, its length in ns, and what the
+    /// segment came after.
     #[inline(always)]
-    pub fn send_after_one_wait(&mut self, ts: Nanos, next: u64, mss: u32) -> (WaitReason, i64) {
-        let reason = self.reason_outside_repair();
-        (self.next, self.mss, self.dry, self.released) = (next, mss, false, 0);
-        self.una_sent = self.una;
-        self.clock.sent_after(reason, ts)
-    }
-
-    /// [`SenderView::send`] of plain data up to `next`, which is never small and repairs nothing.
-    #[inline(always)]
-    pub fn send_plain(
+    pub fn send_after_one_wait(
         &mut self,
         ts: Nanos,
         next: u64,
         mss: u32,
-    ) -> (&mut [WaitSpan], Option<Freed>) {
-        self.clock.charge(self.reason_outside_repair(), ts);
+    ) -> (WaitReason, i64, Option<Prompt>) {
+        let reason = self.reason_outside_repair();
+        let (waited_for, ns) = self.clock.sent_after(reason, ts);
+        let prompt = self.prompt(ts, reason, ns);
+        (self.next, self.mss, self.dry, self.released) = (next, mss, false, 0);
+        self.una_sent = self.una;
+        (waited_for, ns, prompt)
+    }
+
+    /// [`SenderView::send`] of plain data up to `next`, which is never small and repairs nothing.
+    #[inline(always)]
+    pub fn send_plain(&mut self, ts: Nanos, next: u64, mss: u32) -> After<'_> {
+        let reason = self.reason_outside_repair();
+        self.clock.charge(reason, ts);
         if self.released > 1 {
             return self
                 .send_after_several(ts, Sent { next, mss, dry: false, recovery_point: None });
         }
+        let prompt = self.prompt(ts, reason, self.clock.waited());
         (self.next, self.mss, self.dry, self.released) = (next, mss, false, 0);
         self.una_sent = self.una;
-        (self.clock.sent(ts), None)
+        (self.clock.sent(ts), None, prompt)
     }
 
     #[inline(never)]
-    fn send_after_several(&mut self, ts: Nanos, sent: Sent) -> (&mut [WaitSpan], Option<Freed>) {
+    fn send_after_several(&mut self, ts: Nanos, sent: Sent) -> After<'_> {
         self.send_charged(ts, sent)
     }
 }

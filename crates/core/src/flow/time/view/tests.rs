@@ -10,13 +10,7 @@ fn entry(ts: i64, tsval: u32, tsecr: u32) -> Entry {
 }
 
 /// Sends a segment up to `next`, outside of a repair.
-fn send<'a>(
-    view: &'a mut SenderView,
-    entry: &Entry,
-    next: u64,
-    mss: u32,
-    dry: bool,
-) -> (&'a mut [WaitSpan], Option<Freed>) {
+fn send<'a>(view: &'a mut SenderView, entry: &Entry, next: u64, mss: u32, dry: bool) -> After<'a> {
     let sending = view.at(entry, next);
     view.send(sending, Sent { next, mss, dry, recovery_point: None })
 }
@@ -139,4 +133,35 @@ fn the_right_edge_retreats_only_when_told_twice() {
         })
         .collect();
     assert_eq!(edges, [9_000, 9_000, 8_000, 12_000]);
+}
+
+#[test]
+fn a_wait_ends_with_an_acknowledgement_or_at_the_senders_own_time() {
+    // 20,000 bytes are in flight; acknowledgements come 10 ms apart.
+    let after = |acknowledged: &[i64], sent_us: i64, dry: bool| {
+        let mut view = SenderView::default();
+        view.acknowledgement(&entry(0, 0, 0), 0, Some(60_000), Nanos(0));
+        send(&mut view, &entry(1, 0, 0), 20_000, 1_000, dry);
+        for (i, &ms) in acknowledged.iter().enumerate() {
+            let una = 1_000 * (i as u64 + 1);
+            view.acknowledgement(&entry(ms, 0, 0), una, Some(60_000), Nanos(0));
+        }
+        let sent = Entry { ts: Nanos(sent_us * 1_000), ..entry(0, 0, 0) };
+        send(&mut view, &sent, 21_000, 1_000, false).2
+    };
+    let ms = |ms: u64| ms * 1_000_000;
+    assert_eq!(after(&[11], 11_050, false), Some(Prompt::Acknowledged(ms(10) + 50_000)));
+    assert_eq!(after(&[11, 21], 21_200, false), Some(Prompt::Acknowledged(ms(20) + 200_000)));
+    assert_eq!(after(&[11], 13_000, false), None, "neither: it may have waited for a buffer");
+    assert_eq!(after(&[], 11_000, false), Some(Prompt::Unprompted(ms(10))));
+    assert_eq!(after(&[], 2_000, false), None, "acknowledgements come as densely by chance");
+    assert_eq!(after(&[], 11_000, true), None, "there was nothing to send");
+}
+
+#[test]
+fn a_closed_window_prompts_nothing() {
+    let mut view = SenderView::default();
+    view.acknowledgement(&entry(0, 0, 0), 0, Some(1_000), Nanos(0));
+    send(&mut view, &entry(1, 0, 0), 1_000, 1_000, false);
+    assert_eq!(send(&mut view, &entry(900, 0, 0), 1_001, 1_000, false).2, None, "a probe");
 }

@@ -1,6 +1,7 @@
 """Fits the evidence model and writes it into core: `make fit`.
 
-python -m fit [--worlds 57600] [--first 0] [--recordings FOLDER] [--onto FILE] [--cache FOLDER] [--output FILE]
+python -m fit [--worlds 57600] [--first 0] [--recordings FOLDER] [--onto FILE] [--cache FOLDER]
+    [--output FILE]
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from accuracy import policing, wild
 from fit import forest, gather, varying, weights
 from fit.calibration import Calibration, calibrate, expected_error, filtered
-from fit.forest import Model
+from fit.forest import Model, Tree
 from fit.gather import ROOT, Rows
 from kernel_worlds import judged
 from tcpwhy import worlds
@@ -31,7 +32,8 @@ def main() -> None:
     rows = gather.together(list(fitted.values()))
     known = rows.main >= 0
     right, main = varying.outputs(rows)
-    onto, before = [], []
+    onto: list[str] = []
+    before: list[Tree] = []
     if options.onto:
         onto, before = weights.read(options.onto, right.shape[1], gather.items())
     weight = rows.weight[known]

@@ -50,7 +50,8 @@ def read(path: Path, outputs: int, columns: Sequence[str]) -> tuple[list[str], l
     text, _, numbers = path.read_bytes().partition(b"\n\n")
     head = text.decode().split("\n")
     items = head[-1].removeprefix("items: ").split()
-    moved = np.array([columns.index(name) for name in [*items, *(f"before_{each}" for each in items)]])
+    asked = [*items, *(f"before_{each}" for each in items)]
+    moved = np.array([columns.index(name) for name in asked])
     scale, count = struct.unpack_from("<fH", numbers)
     trees, at = [], struct.calcsize("<fH")
     for _ in range(count):

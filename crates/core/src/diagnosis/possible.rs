@@ -40,9 +40,9 @@ fn is_possible(answer: Limitation, case: &Case) -> bool {
     }
 }
 
-/// Even segments of which some leave without an acknowledgement are paced, although the others come
-/// right after one where the round-trip time is a multiple of their distance. Only an observer near
-/// the sender sees which came first.
+/// Even segments of which some leave without an acknowledgement are paced. The others come right
+/// after one where the round-trip time is a multiple of their distance. Only an observer near the
+/// sender sees which came first.
 fn keeps_its_own_pace(case: &Case) -> bool {
     let is_there = case.context.position.is_some_and(|position| position < AT_THE_SENDER);
     is_there && case.context.own_pace && case.facts.unprompted > UNPROMPTED

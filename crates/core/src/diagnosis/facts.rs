@@ -137,7 +137,7 @@ pub struct Facts {
     /// Share of the time in which a sender with room and more to send waited for what came right
     /// after an acknowledgement,
     pub clocked: f64,
-    /// and without one since the last segment.
+    /// and without one of new data since the last segment. The whole wait counts.
     pub unprompted: f64,
     /// Typical pause in s, weighted by time.
     pub pause_s: Option<f64>,

@@ -44,7 +44,7 @@ fn is_possible(answer: Limitation, case: &Case) -> bool {
 /// after one where the round-trip time is a multiple of their distance. Only an observer near the
 /// sender sees which came first.
 fn keeps_its_own_pace(case: &Case) -> bool {
-    let is_there = case.context.position.is_some_and(|position| position < AT_THE_SENDER);
+    let is_there = case.context.position.is_some_and(|position| position < IN_ITS_ORDER);
     is_there && case.context.own_pace && case.facts.unprompted > UNPROMPTED
 }
 
@@ -64,7 +64,7 @@ const IMPOSSIBLE: f32 = 30.0;
 /// Share of the way from the sender to the observer.
 const NEAR_THE_SENDER: f64 = 0.3;
 /// So near that a segment's and an acknowledgement's order is that of the sender.
-const AT_THE_SENDER: f64 = 0.02;
+const IN_ITS_ORDER: f64 = 0.02;
 /// Share of the time that ends without an acknowledgement. Of 2,679 such intervals in 14,400
 /// worlds, 24 were limited by the sender's window.
 const UNPROMPTED: f64 = 0.02;

@@ -20,8 +20,8 @@ HERE = Path(__file__).parent / "system"
 LOCK = Path(tempfile.gettempdir()) / "tcpwhy-system-tests.lock"
 
 TICK_S = 0.005
-LATE_S = 0.050
-"""A sleeper is woken within a few ms on a quiet machine; real-time tests allow 100 ms and more."""
+LATE_S = 0.020
+"""On a quiet machine a sleeper of a few ms is woken at most 17 ms late in a minute."""
 TURNS = 3
 
 disturbed: list[str] = []
@@ -53,7 +53,7 @@ class Watch:
 
     @property
     def is_late(self) -> bool:
-        """Whether the processor was somebody else's for longer than real-time tests allow."""
+        """Whether the processor was somebody else's for longer than on a quiet machine."""
         return self.latest_s > LATE_S
 
 

@@ -19,7 +19,7 @@ use crate::flow::time::segmenter::Interval;
 use crate::flow::time::sums::Sums;
 use crate::options::Options;
 use crate::reason::GainUnknown;
-use crate::record::{Ends, Judgement, Text, Verdict};
+use crate::record::{Ends, Judgement, Table, Text, Verdict};
 use crate::score::{Evidence, Scores};
 use crate::units::{BitRate, Nanos};
 use crate::verdict;
@@ -122,24 +122,25 @@ impl Judge<'_> {
         self.observed = None;
         let refined = self.options.refined.then(|| {
             let length = interval.end.since(interval.start);
-            let over_all_bps = BitRate::of(interval.sums().unique_bytes, length).map(|rate| rate.0);
-            let case = Case { over_all_bps, ..self.case(interval.sums()) };
-            let (observed, finding) = self.tally.get_or_insert_default().judge(&case, length);
-            (case, observed, finding)
+            let mut case = self.case(interval.sums());
+            case.over_all_bps =
+                BitRate::of(interval.sums().unique_bytes, length).map(|rate| rate.0);
+            let (finding, observed) = self.tally.get_or_insert_default().judge(&mut case, length);
+            (case, finding, observed)
         });
         if !rows {
             return None;
         }
         let window = &interval.window;
         let (scores, mut columns) = self.paper(interval.kind, &window.sums, window.gaps.as_deref());
-        if let Some((case, observed, finding)) = refined {
+        if let Some((case, finding, observed)) = refined {
             self.refine(&mut columns, &case, finding.as_ref());
-            if let Some(finding) = &finding
-                && asks_the_model(&case)
-            {
-                argue(&mut columns, &observed, finding);
+            if let Some((finding, observed)) = finding.as_ref().zip(observed.as_ref()) {
+                argue(&mut columns, observed, finding);
             }
-            self.observed = Some(Box::new(observed));
+            let wanted = self.options.tables.contains(&Table::Observations);
+            let observed = wanted.then(|| observed.unwrap_or_else(|| self.look(&case)));
+            self.observed = observed.map(Box::new);
         }
         Some((scores, columns))
     }
@@ -170,8 +171,9 @@ impl Judge<'_> {
             }
         }
         let case = self.options.refined.then(|| {
-            let case = self.case(&past.sums);
-            Case { over_all_bps: case.so_far.goodput_bps, ..case }
+            let mut case = self.case(&past.sums);
+            case.over_all_bps = case.so_far.goodput_bps;
+            case
         });
         let finding = case.as_ref().and_then(|case| self.longest(case));
         let whole = rows.then(|| {
@@ -198,14 +200,12 @@ impl Judge<'_> {
         let (scores, mut columns) = self.paper(period.kind, &period.sums, gaps.as_ref());
         if self.options.refined {
             let case = self.case(&period.sums);
-            let observed = self.look(&case);
-            let finding = diagnose(&case, &observed, &mut Belief::default());
+            let look = |case: &Case| self.look(case);
+            let (finding, observed) = diagnose(&case, &mut Belief::default(), look);
             let finding = finding.or_else(|| at_once(&case));
             self.refine(&mut columns, &case, finding.as_ref());
-            if let Some(finding) = &finding
-                && asks_the_model(&case)
-            {
-                argue(&mut columns, &observed, finding);
+            if let Some((finding, observed)) = finding.as_ref().zip(observed.as_ref()) {
+                argue(&mut columns, observed, finding);
             }
         }
         (period, (scores, columns))

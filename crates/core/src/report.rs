@@ -104,11 +104,13 @@ pub fn flow_row(
 /// put in order.
 fn delays(flow: &Flow, side: usize) -> FlowFacts {
     let rtt = &flow.halves[side].rtt;
-    let percentile = |share| {
-        let (min, max) = rtt.min.zip(rtt.max)?;
-        let found = flow.halves[side].totals.rtts.quantile(share)?;
-        // A step of the sketch may reach beyond the samples in it.
-        found.clamp(min, max).resolved()
+    let [p10, p50, p90, p99] = match rtt.min.zip(rtt.max) {
+        Some((min, max)) => {
+            let found = flow.halves[side].totals.rtts.quantiles([0.1, 0.5, 0.9, 0.99]);
+            // A step of the sketch may reach beyond the samples in it.
+            found.map(|found| found?.clamp(min, max).resolved())
+        }
+        None => [None; 4],
     };
     FlowFacts {
         handshake_rtt_ns: flow.handshake_rtt().and_then(Nanos::resolved),
@@ -116,10 +118,10 @@ fn delays(flow: &Flow, side: usize) -> FlowFacts {
         rtt_min_ns: least_rtt(flow, side).and_then(Nanos::resolved),
         rtt_mean_ns: rtt.mean().or(flow.handshake_rtt()).and_then(Nanos::resolved),
         rtt_max_ns: rtt.max.and_then(Nanos::resolved),
-        rtt_p10_ns: percentile(0.1),
-        rtt_p50_ns: percentile(0.5),
-        rtt_p90_ns: percentile(0.9),
-        rtt_p99_ns: percentile(0.99),
+        rtt_p10_ns: p10,
+        rtt_p50_ns: p50,
+        rtt_p90_ns: p90,
+        rtt_p99_ns: p99,
         rtt_samples: rtt.samples,
         ..FlowFacts::default()
     }

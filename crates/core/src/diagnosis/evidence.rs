@@ -2,7 +2,7 @@
 
 use super::decimal::Decimal;
 use super::sentence::Sentence;
-use super::words::{count, counted, decimal, grouped, percent, rate, time};
+use super::words::{count, counted, decimal, grouped, percent, rate, seconds, time};
 use super::{Case, Cause, Finding};
 use crate::record::Text;
 
@@ -96,7 +96,10 @@ pub fn quiet(case: &Case, say: &mut Sentence) {
 
 fn queue(case: &Case, say: &mut Sentence) {
     let (Some(raised), Some(inflation)) = (case.facts.raised, inflated(case)) else {
-        say.add(&["queue not seen from here"]);
+        match case.facts.one_way_s.filter(|&above| above >= TWO_TICKS_S) {
+            Some(above) => say.add(&["one-way delay ", &seconds(above), " above its minimum"]),
+            None => say.add(&["queue not seen from here"]),
+        };
         return;
     };
     say.add(&["RTT ", &decimal(inflation, 1), " times its minimum"]);
@@ -173,6 +176,8 @@ pub fn times(number: u32) -> Decimal {
 
 /// What is said of an answer that rests on losses of before.
 pub const NONE_NOW: &str = "losses only before this interval";
+/// Of most clocks of timestamps: a mean delay above its minimum that is more than their steps.
+const TWO_TICKS_S: f64 = 0.002;
 /// Use of a link from which its capacity is not what the gaps between packets say: it varies, or
 /// they were spread by something else.
 const MORE_THAN_ALL: f64 = 1.15;
@@ -201,6 +206,18 @@ mod tests {
             said(Cause::CongestionAvoidance, grown),
             "over before a round trip could be seen; RTT unknown, no loss"
         );
+    }
+
+    #[test]
+    fn a_queue_shows_in_round_trips_or_else_one_way() {
+        let queue = |one_way_s| {
+            let facts =
+                Facts { span_s: 1.0, packets: 90, losses: 1, one_way_s, ..Facts::default() };
+            said(Cause::UnsharedQueue, facts)
+        };
+        assert!(queue(Some(0.0193)).starts_with("one-way delay 19.3 ms above its minimum"));
+        assert!(queue(Some(0.0011)).starts_with("queue not seen from here"));
+        assert!(queue(None).starts_with("queue not seen from here"));
     }
 
     #[test]

@@ -137,7 +137,7 @@ pub struct Facts {
     /// Share of the time in which a sender with room and more to send waited for what came right
     /// after an acknowledgement,
     pub clocked: f64,
-    /// and without one of new data since the last segment. The whole wait counts.
+    /// and without one of new data since the last segment.
     pub unprompted: f64,
     /// Typical pause in s, weighted by time.
     pub pause_s: Option<f64>,
@@ -155,6 +155,10 @@ pub struct Facts {
     pub rtt_samples: u32,
     /// Standard deviation over mean of the round-trip times.
     pub rtt_variation: Option<f64>,
+    /// Mean one-way delay of new data, above the least so far, in s.
+    pub one_way_s: Option<f64>,
+    /// The least of the interval.
+    pub one_way_low_s: Option<f64>,
     /// Least and largest round-trip time of the interval in s.
     pub rtt_low_s: Option<f64>,
     /// See [`Facts::rtt_low_s`].
@@ -256,6 +260,7 @@ impl Facts {
             let squares = stats.rtt_squares / f64::from(stats.rtt_samples);
             (squares - mean_s * mean_s).max(0.0).sqrt() / mean_s
         });
+        (self.one_way_s, self.one_way_low_s) = (stats.excess.mean_s(), stats.excess.least_s());
         self.rtt_low_s = stats.rtt_span.map(|(low, _)| low.as_secs_f64());
         self.rtt_high_s = stats.rtt_span.map(|(_, high)| high.as_secs_f64());
         self.flight_rtt = stats.flight_rtt.correlation();

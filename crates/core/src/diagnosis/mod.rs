@@ -105,19 +105,24 @@ pub const ONE_WAY: &str =
 
 /// What limited the interval that the items say this of, where `belief` is what was believed
 /// before. `None` when it shows nothing at all, or nothing of what it waited for.
-pub fn diagnose(case: &Case, observed: &Observed, belief: &mut Belief) -> Option<Finding> {
+pub fn diagnose(
+    case: &Case,
+    belief: &mut Belief,
+    look: impl FnOnce(&Case) -> Observed,
+) -> (Option<Finding>, Option<Observed>) {
     if case.facts.span_s <= 0.0 {
-        return None;
+        return (None, None);
     }
     let certain = silence::is_certain(case);
     if !certain && case.is_one_way() {
-        return None;
+        return (None, None);
     }
     if let Some(finding) = brief::waited(case) {
         belief.settle(finding.chances);
-        return Some(finding);
+        return (Some(finding), None);
     }
-    let Said { mut log_odds, varying } = MODEL.asked(observed);
+    let observed = look(case);
+    let Said { mut log_odds, varying } = MODEL.asked(&observed);
     possible::rule_out(&mut log_odds, case);
     if certain {
         log_odds[Limitation::Unresponsive as usize] += CERTAIN;
@@ -129,13 +134,14 @@ pub fn diagnose(case: &Case, observed: &Observed, belief: &mut Belief) -> Option
         _ => found.cause,
     };
     let finding = Finding { cause, shares: Shares::of(case, cause), ..found };
-    Some(Finding { confidence: doubt::tempered(&finding, case), ..finding })
+    let confidence = doubt::tempered(&finding, case);
+    (Some(Finding { confidence, ..finding }), Some(observed))
 }
 
 /// The same of a span that stands alone.
 #[cfg(test)]
 pub fn diagnose_alone(case: &Case) -> Option<Finding> {
-    diagnose(case, &Memory::default().look(case), &mut Belief::default())
+    diagnose(case, &mut Belief::default(), |case| Memory::default().look(case)).0
 }
 
 /// What chances of all limitations make of an interval; its shares are not known yet.

@@ -41,14 +41,15 @@ impl Tally {
         self.memory.look(case)
     }
 
-    /// Judges the next interval, of `span`: the finding to report, and what the items say of it.
-    pub fn judge(&mut self, case: &Case, span: Nanos) -> (Observed, Option<Finding>) {
-        let case = &Case { history: self.history, ..*case };
+    /// Judges the next interval, of `span`: the finding to report, and what the items say of it if
+    /// they were asked. They remember no other interval.
+    pub fn judge(&mut self, case: &mut Case, span: Nanos) -> (Option<Finding>, Option<Observed>) {
+        case.history = self.history;
         self.history.add(case);
-        let observed = self.memory.observe(case);
-        let finding = diagnose(case, &observed, &mut self.belief);
+        let (finding, observed) =
+            diagnose(case, &mut self.belief, |case| self.memory.observe(case));
         finding.iter().for_each(|finding| self.add(finding, span.as_secs_f64()));
-        (observed, finding)
+        (finding, observed)
     }
 
     fn add(&mut self, finding: &Finding, span_s: f64) {

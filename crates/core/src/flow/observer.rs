@@ -88,6 +88,8 @@ pub struct Data<'a> {
     pub was_repairing: bool,
     /// Flight size before it against its mean, in 256ths.
     pub relative_flight: u16,
+    /// Its one-way delay above the least so far, if it is new.
+    pub excess: Option<Nanos>,
     /// Round-trip time before it. SenderState from the first loss on: nobody asks before.
     pub rtt_before: RttBefore,
     /// Round-trip times.

@@ -14,6 +14,14 @@ items! {
         over(c.facts.rtt_low_s?, c.rtt_min_s()?)
     };
     "rtt_high" Times "highest RTT / lowest RTT" |c| over(c.facts.rtt_high_s?, c.facts.rtt_low_s?);
+    "one_way" Seconds "mean one-way delay above its minimum" |c| c.facts.one_way_s;
+    "one_way_low" Seconds "lowest one-way delay above its minimum" |c| c.facts.one_way_low_s;
+    "one_way_rounds" Times "one-way delay above its minimum / minimum RTT" |c| {
+        over(c.facts.one_way_s?, c.rtt_min_s()?)
+    };
+    "one_way_packets" Count "segments in queues before the observer, by the one-way delay" |c| {
+        over(c.facts.rate_bps()? / 8.0 * c.facts.one_way_s?, c.mss())
+    };
     "rtt_swing" Share "lowest queueing delay / highest" |c| {
         let least = c.rtt_min_s()?;
         over(c.facts.rtt_low_s? - least, c.facts.rtt_high_s? - least)

@@ -6,10 +6,11 @@ mod run;
 
 use crate::flow::entry::Entry;
 use crate::flow::loss::history::LossHistory;
-use crate::flow::loss::ledger::{Acked, Filed, Ledger, Path};
+use crate::flow::loss::ledger::{Acked, Filed, Kind, Ledger, Path};
 use crate::flow::observer::{Ack, Around, Data, Observer, RttBefore};
 use crate::flow::path::delay::Rtt;
 use crate::flow::path::mss::Mss;
+use crate::flow::path::one_way::OneWay;
 use crate::flow::path::probe::CapacityProbe;
 use crate::flow::path::queue::QueueSense;
 use crate::flow::path::window::ReceiverWindow;
@@ -39,6 +40,7 @@ pub struct Half {
     timeline: Timeline,
     capacity: CapacityProbe,
     queue: QueueSense,
+    one_way: OneWay,
     losses: LossHistory,
     /// The newest acknowledgement, while another one like it would say nothing new.
     said: Option<Said>,
@@ -105,6 +107,7 @@ impl Half {
             timeline,
             capacity,
             queue,
+            one_way,
             losses,
             said,
         } = self;
@@ -118,6 +121,7 @@ impl Half {
         timeline.renew();
         *capacity = CapacityProbe::default();
         *queue = QueueSense::default();
+        *one_way = OneWay::default();
         *losses = LossHistory::default();
         *said = None;
     }
@@ -225,6 +229,7 @@ impl Half {
             room: self.window.has_room(flight.next, self.mss.value()),
             was_repairing: place.was_repairing,
             relative_flight: place.relative_flight,
+            excess: (filed.kind == Kind::New).then(|| self.one_way.data(entry)).flatten(),
             rtt_before,
             rtt: &self.rtt,
             mss: &self.mss,

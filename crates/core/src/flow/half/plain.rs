@@ -87,6 +87,9 @@ impl Half {
         }
         (self.totals.data_packets, self.totals.last_data) = (before + 1, Some(ts));
         run.sums.add(entry, end, (una, edge));
+        if let Some(delay) = self.one_way.data(entry) {
+            run.sums.excess.add(delay);
+        }
         let room = self.window.has_room(end, run.mss);
         self.timeline.plain_data(ts, room, is_idle, before + 1);
         let in_flight = Flight { una: self.ledger.flight().una, next: end, repairing: false };

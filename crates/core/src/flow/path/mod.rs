@@ -5,6 +5,7 @@ pub mod delay;
 pub mod delivery;
 pub mod echoes;
 pub mod mss;
+pub mod one_way;
 pub mod probe;
 pub mod queue;
 pub mod scale;

@@ -45,16 +45,19 @@ impl Sketch {
         self.counts[step - self.first] += 1;
     }
 
-    /// The delay that this share of all delays does not exceed; `None` without any.
-    pub fn quantile(&self, share: f64) -> Option<Nanos> {
+    /// The delays that these shares of all delays, ascending, do not exceed; `None` without any.
+    pub fn quantiles<const N: usize>(&self, shares: [f64; N]) -> [Option<Nanos>; N] {
         let all: u64 = self.counts.iter().map(|&count| u64::from(count)).sum();
-        let wanted = ((all as f64 * share).ceil() as u64).max(1);
-        let mut seen = 0;
-        let at = self.counts.iter().position(|&count| {
-            seen += u64::from(count);
-            seen >= wanted
-        })?;
-        Some(middle(self.first + at))
+        let (mut seen, mut steps) = (0, (self.first..).zip(&self.counts));
+        let mut last = None;
+        shares.map(|share| {
+            let wanted = ((all as f64 * share).ceil() as u64).max(1);
+            while seen < wanted {
+                let (step, &count) = steps.next()?;
+                (seen, last) = (seen + u64::from(count), Some(step));
+            }
+            last.map(middle)
+        })
     }
 }
 
@@ -95,23 +98,26 @@ mod tests {
         #[test]
         fn percentiles_are_right_to_a_step(
             mut delays in prop::collection::vec(0i64..200_000_000_000, 1..400),
-            share in 0.01f64..1.0,
+            mut shares in prop::array::uniform3(0.01f64..1.0),
         ) {
             let mut sketch = Sketch::default();
             delays.iter().for_each(|&ns| sketch.add(Nanos(ns)));
             delays.sort_unstable();
-            let at = ((delays.len() as f64 * share).ceil() as usize).max(1) - 1;
-            let (exact, found) = (delays[at], sketch.quantile(share).expect("some delays").0);
-            prop_assert!((found - exact).abs() <= exact / 60 + 1, "{} for {}", found, exact);
+            shares.sort_by(f64::total_cmp);
+            for (share, found) in shares.into_iter().zip(sketch.quantiles(shares)) {
+                let at = ((delays.len() as f64 * share).ceil() as usize).max(1) - 1;
+                let (exact, found) = (delays[at], found.expect("some delays").0);
+                prop_assert!((found - exact).abs() <= exact / 60 + 1, "{} for {}", found, exact);
+            }
         }
     }
 
     #[test]
     fn nothing_has_no_percentile_and_memory_is_bounded() {
-        assert_eq!(Sketch::default().quantile(0.5), None);
+        assert_eq!(Sketch::default().quantiles([0.1, 0.5]), [None, None]);
         let mut sketch = Sketch::default();
         (0..63).for_each(|bit| sketch.add(Nanos(1 << bit)));
         assert!(sketch.counts.len() <= 64 * STEPS as usize, "{}", sketch.counts.len());
-        assert_eq!(sketch.quantile(0.01), Some(Nanos(1)));
+        assert_eq!(sketch.quantiles([0.01]), [Some(Nanos(1))]);
     }
 }

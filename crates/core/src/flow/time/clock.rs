@@ -126,10 +126,14 @@ impl Clock {
         self.len == 0
     }
 
-    /// How long the pieces since the last send are, in ns.
+    /// How long the receiver's window had room since the last send, or since it last opened, in ns.
     #[inline(always)]
-    pub fn waited(&self) -> i64 {
-        if self.len == 0 { 0 } else { self.mark.since(self.pieces[0].start).0 }
+    pub fn waited_with_room(&self) -> i64 {
+        let pieces = &self.pieces[..usize::from(self.len)];
+        let closed = pieces.iter().rposition(|piece| piece.reason == WaitReason::Receiver);
+        let since =
+            closed.map_or(pieces.first().map(|first| first.start), |at| Some(pieces[at].end));
+        since.map_or(0, |since| self.mark.since(since).0)
     }
 
     /// [`Clock::charge`] of all the time since the last send, and [`Clock::sent`] at its end: the

@@ -1,6 +1,7 @@
 //! Statistics of an interval that show what limits a half: queueing, marks, the shape of the
 //! flight, how losses came about. Facts only; [`crate::diagnosis`] judges them.
 
+use crate::flow::path::one_way::Excess;
 use crate::flow::time::clock::Times;
 use crate::flow::time::moments::Moments;
 use crate::flow::time::rounds::Round;
@@ -43,6 +44,8 @@ pub struct IntervalStats {
     pub gathered_ns: u64,
     /// Waits that an acknowledgement ended, and those that none did.
     pub prompts: Prompts,
+    /// One-way delays of new data above the least.
+    pub excess: Excess,
     /// Pauses that nothing imposed, in ns: idle, dry and unused time between two sends.
     pub pauses: Moments,
     /// Pauses that ended after the other side had sent data: a question, and its answer.
@@ -147,6 +150,7 @@ impl IntervalStats {
         self.unwoken_ns += later.unwoken_ns;
         self.gathered_ns += later.gathered_ns;
         self.prompts.merge(&later.prompts);
+        self.excess.merge(&later.excess);
         self.pauses.merge(&later.pauses);
         self.answers += later.answers;
         self.closures += later.closures;

@@ -2,6 +2,7 @@
 
 use super::sums::Sums;
 use crate::flow::entry::Entry;
+use crate::flow::path::one_way::Excess;
 use crate::units::{Nanos, float, raise};
 use crate::wire::flags;
 
@@ -19,6 +20,8 @@ pub struct PlainSums {
     pub pushes: u32,
     /// Segments that a queue marked.
     pub ce_marks: u32,
+    /// One-way delays above the least.
+    pub excess: Excess,
     /// The largest flight size before the sender's view changed last.
     flight_max: u64,
     rwnd_sum: u64,
@@ -42,6 +45,7 @@ impl PlainSums {
             headers_bytes: 0,
             pushes: 0,
             ce_marks: 0,
+            excess: Excess::default(),
             flight_max: 0,
             rwnd_sum: 0,
             rwnd_min: u64::MAX,

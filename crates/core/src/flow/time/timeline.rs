@@ -191,6 +191,9 @@ impl Observer for Timeline {
             stats.smalls += u32::from(data.small);
             stats.pushes += u32::from(data.entry.has(flags::PSH));
         }
+        if let Some(delay) = data.excess {
+            stats.excess.add(delay);
+        }
     }
 
     #[inline(always)]

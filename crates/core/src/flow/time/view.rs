@@ -231,7 +231,7 @@ impl SenderView {
 
     #[inline(always)]
     fn send_charged(&mut self, ts: Nanos, sent: Sent) -> After<'_> {
-        let prompt = self.prompt(ts, self.reason(), self.clock.waited());
+        let prompt = self.prompt(ts, self.reason(), self.clock.waited_with_room());
         let (soon_after, ran_dry) = (ts.since(self.released_at), self.dry);
         let part = self.released > 1 && self.has_freed_a_part();
         let level = part && ran_dry && self.is_level();

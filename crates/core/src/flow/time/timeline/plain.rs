@@ -112,5 +112,6 @@ impl Timeline {
         stats.ce_marks += plain.ce_marks;
         stats.segments += plain.segments;
         stats.pushes += plain.pushes;
+        stats.excess.merge(&plain.excess);
     }
 }

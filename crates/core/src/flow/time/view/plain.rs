@@ -51,7 +51,7 @@ impl SenderView {
             return self
                 .send_after_several(ts, Sent { next, mss, dry: false, recovery_point: None });
         }
-        let prompt = self.prompt(ts, reason, self.clock.waited());
+        let prompt = self.prompt(ts, reason, self.clock.waited_with_room());
         (self.next, self.mss, self.dry, self.released) = (next, mss, false, 0);
         self.una_sent = self.una;
         (self.clock.sent(ts), None, prompt)

@@ -10,8 +10,8 @@ pub enum Prompt {
     /// An acknowledgement right before, which clocks the segment out (Jacobson 1988, section 1), or
     /// comes so soon by chance.
     Acknowledged(u64),
-    /// No acknowledgement of new data since the last segment, but a timer of the sender, its
-    /// program, or a window that opened.
+    /// No acknowledgement of new data since the last segment, nor a window that opened: a timer of
+    /// the sender, or its program.
     Unprompted(u64),
 }
 

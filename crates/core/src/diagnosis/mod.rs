@@ -103,8 +103,9 @@ pub struct Finding {
 pub const ONE_WAY: &str =
     "no acknowledgements in the capture: it is unknown what the sender waited for";
 
-/// What limited the interval that the items say this of, where `belief` is what was believed
-/// before. `None` when it shows nothing at all, or nothing of what it waited for.
+/// What limited an interval, where `belief` is what was believed before: no finding when it shows
+/// nothing at all, or nothing of what it waited for. Second: what the items say of it, by `look`,
+/// if they had to be asked.
 pub fn diagnose(
     case: &Case,
     belief: &mut Belief,

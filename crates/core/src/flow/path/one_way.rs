@@ -28,14 +28,16 @@ impl OneWay {
             return None;
         }
         let (begin, tsval) = *self.first.get_or_insert((entry.ts, entry.tsval));
-        let (since, ticks) = (entry.ts.since(begin), i64::from(entry.tsval.wrapping_sub(tsval)));
+        let since = entry.ts.since(begin);
+        // Of data that was overtaken it is less than the first.
+        let ticks = i64::from(entry.tsval.wrapping_sub(tsval) as i32);
         if self.tick_ns == 0 {
             self.find_tick(since, ticks);
             return None;
         }
-        let offset_ns = since.0 - ticks * self.tick_ns - (since.0 >> DRIFT);
+        let offset_ns = (since.0 - (since.0 >> DRIFT)).saturating_sub(ticks * self.tick_ns);
         self.base_ns = self.base_ns.min(offset_ns);
-        let delay = Nanos(offset_ns - self.base_ns);
+        let delay = Nanos(offset_ns.saturating_sub(self.base_ns));
         if delay >= LONGEST {
             // No queue lasts so long: a clock was set, or stood still.
             *self = OneWay::default();
@@ -72,7 +74,7 @@ pub struct Excess {
     pub count: u32,
     /// Their sum in ns.
     pub sum_ns: u64,
-    /// The least of them in ns, less than none: 0 until there is one.
+    /// The least of them in ns; 0 of none.
     pub least_ns: u64,
 }
 

@@ -4,7 +4,8 @@ use super::{CLOCKED, SenderView, UNKNOWN};
 use crate::flow::time::clock::WaitReason;
 use crate::units::Nanos;
 
-/// What ended a wait with data in flight, room in the window and more to send; its length in ns.
+/// What ended a wait with data in flight, room in the window and more to send; how long there was
+/// room, in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prompt {
     /// An acknowledgement right before, which clocks the segment out (Jacobson 1988, section 1), or

@@ -14,6 +14,7 @@ pub fn tempered(finding: &Finding, case: &Case) -> Confidence {
 fn is_contradicted(answer: Limitation, shares: &Shares, case: &Case) -> bool {
     is_without_time(answer, shares, case)
         || brief::fits(case)
+        || is_hardly_reached(answer, case)
         || rests_on_a_handful(answer, case)
         || is_empty(answer, case)
 }
@@ -28,6 +29,12 @@ fn is_without_time(answer: Limitation, shares: &Shares, case: &Case) -> bool {
         }
         _ => shares.network + shares.recovery < HARDLY_WAITED,
     }
+}
+
+/// Whether the flight is known to have met the end of the receiver's window, and hardly ever did.
+fn is_hardly_reached(answer: Limitation, case: &Case) -> bool {
+    let met = case.facts.receiver.max(case.facts.at_edge);
+    answer == Limitation::ReceiverWindow && met > 0.0 && met < HARDLY_REACHED
 }
 
 /// Whether an interval has too few packets to show what the path does with many.
@@ -48,6 +55,8 @@ fn is_empty(answer: Limitation, case: &Case) -> bool {
 const WAITED: f64 = 0.2;
 /// The same of anything else.
 const HARDLY_WAITED: f64 = 0.1;
+/// Share of the time, and of the segments, below which a window was not what held back.
+const HARDLY_REACHED: f64 = 0.05;
 /// Segments of an initial window (RFC 6928): fewer show no more than that they came.
 const HANDFUL: u64 = 10;
 /// Use of a link below which it is not full.
@@ -77,6 +86,10 @@ mod tests {
         assert_eq!(sureness(Cause::ReceiverBuffer, mostly(0.5), none), Confidence::Medium);
         let at_edge = Facts { at_edge: 0.9, ..none };
         assert_eq!(sureness(Cause::ReceiverBuffer, mostly(0.5), at_edge), Confidence::High);
+        let held = Shares { receiver_window: 1.0, ..Shares::default() };
+        let hardly = Facts { at_edge: 0.033, ..none };
+        assert_eq!(sureness(Cause::ReceiverBuffer, held, hardly), Confidence::Medium);
+        assert_eq!(sureness(Cause::ReceiverBuffer, held, none), Confidence::High, "unknown");
     }
 
     #[test]

@@ -159,6 +159,20 @@ fn a_wait_ends_with_an_acknowledgement_or_at_the_senders_own_time() {
 }
 
 #[test]
+fn a_wait_with_room_begins_where_the_window_opens() {
+    // 20,000 bytes fill the window. Acknowledgements of no new data open it 500 ms later.
+    let after_opening = |ms: i64| {
+        let mut view = SenderView::default();
+        view.acknowledgement(&entry(0, 0, 0), 0, Some(20_000), Nanos(0));
+        send(&mut view, &entry(1, 0, 0), 20_000, 1_000, false);
+        view.acknowledgement(&entry(501, 0, 0), 0, Some(60_000), Nanos(0));
+        send(&mut view, &entry(501 + ms, 0, 0), 21_000, 1_000, false).2
+    };
+    assert_eq!(after_opening(0), None, "the window let it out");
+    assert_eq!(after_opening(10), Some(Prompt::Unprompted(10_000_000)));
+}
+
+#[test]
 fn a_closed_window_prompts_nothing() {
     let mut view = SenderView::default();
     view.acknowledgement(&entry(0, 0, 0), 0, Some(1_000), Nanos(0));

@@ -1,7 +1,6 @@
 """When a failed test on the kernel's clock is asked again."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys

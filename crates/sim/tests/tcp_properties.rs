@@ -42,6 +42,7 @@ fn config(controller: &'static Registration, recovery: Variant, random: &mut Ran
         nagle: [Nagle::Off, Nagle::On, Nagle::Minshall][pick(3) as usize],
         delayed_ack: (pick(3) > 0).then_some(delayed),
         send_buffer: Buffer::fixed([2_000, 30_000, 1_000_000][pick(3) as usize]),
+        writer_delay: [Nanos(0), Nanos::from_millis(3)][pick(2) as usize],
         receive_buffer: [
             Buffer::fixed(3_000),
             Buffer::fixed(20_000),

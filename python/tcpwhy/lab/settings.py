@@ -165,6 +165,8 @@ def without_counterpart(tcp: Settings) -> Iterator[str]:
         *("cwnd_clamp_bytes", "initial_ssthresh_bytes", "recovery", "fast_open"),
         # Linux always has limited transmit and chooses the burst of pacing by itself.
         *("limited_transmit", "tso_max_bytes", "prr"),
+        # Programs of the lab are as late as the machine lets them.
+        "writer_delay_ms",
     }
     yield from (name for name in tcp if name not in known)
     if tcp.get("controller", "cubic") not in CONTROLLERS:

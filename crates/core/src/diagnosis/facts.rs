@@ -139,6 +139,10 @@ pub struct Facts {
     pub clocked: f64,
     /// and without one of new data since the last segment.
     pub unprompted: f64,
+    /// Share of the time in waits with room in which acknowledgements came,
+    pub acknowledged: f64,
+    /// and of those that ended in the first quarter of the time between two of them.
+    pub early: f64,
     /// Typical pause in s, weighted by time.
     pub pause_s: Option<f64>,
     /// Idle time for each pause, the one under way at the end among them, in s.
@@ -238,7 +242,9 @@ impl Facts {
         let of_total = |ns: u64| if total > 0.0 { (ns as f64 / total).min(1.0) } else { 0.0 };
         (self.woken, self.unwoken) = (of_total(stats.woken_ns), of_total(stats.unwoken_ns));
         self.gathered = of_total(stats.gathered_ns);
-        self.clocked = of_total(stats.prompts.acknowledged_ns);
+        self.clocked = of_total(stats.prompts.clocked_ns);
+        self.acknowledged = of_total(stats.prompts.acknowledged_ns);
+        self.early = of_total(stats.prompts.early_ns);
         self.unprompted = of_total(stats.prompts.unprompted_ns);
     }
 

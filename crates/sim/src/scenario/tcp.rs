@@ -66,6 +66,8 @@ pub struct TcpSettings {
     pub delayed_ack_segs: Option<Count>,
     /// Send buffer of fixed size.
     pub send_buffer_bytes: Option<Count>,
+    /// How long a program that waited for room in the send buffer takes to write, on average.
+    pub writer_delay_ms: Option<Milliseconds>,
     /// Receive buffer of fixed size.
     pub receive_buffer_bytes: Option<Count>,
     /// Upper bound of the advertised window.
@@ -191,6 +193,7 @@ impl TcpSettings {
 
     fn apply_buffers(&self, config: &mut Config) {
         set(&mut config.send_buffer, self.send_buffer_bytes.map(|n| Buffer::fixed(n.0)));
+        set(&mut config.writer_delay, self.writer_delay_ms.map(|ms| ms.0));
         set(&mut config.receive_buffer, self.receive_buffer_bytes.map(|n| Buffer::fixed(n.0)));
         config.window_clamp_bytes = count(self.window_clamp_bytes);
     }
@@ -273,6 +276,6 @@ overlay! {
     rto_initial_ms rto_min_ms rto_max_ms
     rto_granularity_ms rto_tick_ms limited_transmit prr frto tlp nagle delayed_ack_ms
     delayed_ack_segs
-    send_buffer_bytes receive_buffer_bytes window_clamp_bytes pacing_rate_bps tso_max_bytes
+    send_buffer_bytes writer_delay_ms receive_buffer_bytes window_clamp_bytes pacing_rate_bps tso_max_bytes
     slow_start_after_idle
 }

@@ -279,8 +279,18 @@ impl Sender {
             self.rate.mark_app_limited(self.board.pipe());
         }
         self.buffer.release(self.board.una, self.cc.cwnd(), self.mss);
+        self.wake_writer(now);
         if self.board.sacked_bytes() == 0 && self.recovery.dupacks == 0 {
             self.recovery.limited_bytes = 0;
+        }
+    }
+
+    /// A program that waits for room is told of it, and runs when the scheduler has it.
+    fn wake_writer(&mut self, now: Nanos) {
+        let delay = self.config.writer_delay.0 as f64;
+        if delay > 0.0 && self.buffer.wakes_writer() {
+            self.buffer.set_late(true);
+            self.timers.writer = now + Nanos((delay * self.random.exponential()) as i64);
         }
     }
 

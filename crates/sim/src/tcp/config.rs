@@ -57,6 +57,9 @@ pub struct Config {
     pub delayed_ack: Option<DelayedAck>,
     /// What a sender may hold: written and not acknowledged.
     pub send_buffer: Buffer,
+    /// How long a program that waited for room in it takes to write, on average; the time is
+    /// exponential. The kernel marks it as ready, the scheduler runs it later.
+    pub writer_delay: Nanos,
     /// What a receiver may hold: what the window is computed from.
     pub receive_buffer: Buffer,
     /// Upper bound of the advertised window in bytes.
@@ -270,6 +273,7 @@ impl Default for Config {
             // Linux's tcp_wmem 16 kB to 4 MB and tcp_rmem 128 kB to 6 MB; of the first 128 kB, full
             // segments fill 168/256 with payload (`tcp_measure_rcv_mss`: 1,514 of 2,304 bytes).
             send_buffer: Buffer { initial_bytes: 87_040, max_bytes: 4_194_304 },
+            writer_delay: Nanos(0),
             receive_buffer: Buffer { initial_bytes: 86_016, max_bytes: 6_291_456 },
             window_clamp_bytes: None,
             first_window_bytes: Some(65_535),

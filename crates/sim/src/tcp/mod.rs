@@ -262,6 +262,10 @@ impl Endpoint for Connection {
 
 impl Connection {
     fn sender_timers(&mut self, now: Nanos) {
+        if self.sender.timers.writer <= now {
+            self.sender.timers.writer = Nanos::MAX;
+            self.sender.buffer.set_late(false);
+        }
         if self.sender.timers.next() > now {
             return;
         }

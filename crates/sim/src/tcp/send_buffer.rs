@@ -14,6 +14,8 @@ pub struct SendBuffer {
     end: u64,
     /// The application was told to wait for room.
     is_refusing: bool,
+    /// There is room, and the application has not come yet.
+    is_late: bool,
     /// Nothing more will be written.
     is_closed: bool,
     /// Where writes end that are not yet acknowledged, ascending.
@@ -32,6 +34,7 @@ impl SendBuffer {
             start,
             end: start,
             is_refusing: false,
+            is_late: false,
             is_closed: false,
             write_ends: VecDeque::new(),
             joined: start,
@@ -70,8 +73,22 @@ impl SendBuffer {
     /// (Linux's `sk_stream_min_wspace`: half of what waits).
     pub fn room(&self) -> u64 {
         let room = self.size.saturating_sub(self.held());
-        let is_asleep = self.is_refusing && room < self.held() / 2;
-        if self.is_closed || is_asleep { 0 } else { room }
+        let is_asleep = self.is_refusing && !self.has_enough();
+        if self.is_closed || is_asleep || self.is_late { 0 } else { room }
+    }
+
+    fn has_enough(&self) -> bool {
+        self.size.saturating_sub(self.held()) >= self.held() / 2
+    }
+
+    /// Whether the kernel wakes the application now: it waits, and nothing has woken it yet.
+    pub fn wakes_writer(&self) -> bool {
+        self.is_refusing && !self.is_late && !self.is_closed && self.has_enough()
+    }
+
+    /// The application that was woken runs later, or does so now.
+    pub fn set_late(&mut self, is_late: bool) {
+        self.is_late = is_late;
     }
 
     /// Where the first write ends that left nothing behind when it was made: a segment of its own
@@ -121,9 +138,10 @@ impl SendBuffer {
         self.is_closed
     }
 
-    /// Whether the application waits for room.
+    /// Whether the application waits for room. One that was woken does not (Linux's
+    /// `tcp_check_space` ends `sndbuf_limited` then).
     pub fn is_refusing(&self) -> bool {
-        self.is_refusing
+        self.is_refusing && !self.is_late
     }
 }
 
@@ -174,5 +192,19 @@ mod tests {
         assert_eq!(buffer.write(8192, MSS), 0);
         buffer.release(1 + 3 * 8192, 0, MSS);
         assert_eq!(buffer.write(8192, MSS), 8192);
+    }
+
+    #[test]
+    fn a_program_that_was_woken_late_finds_no_room_until_then() {
+        let mut buffer = SendBuffer::new(Buffer::fixed(50_000), 1);
+        assert_eq!(buffer.write(1 << 40, MSS), 5 * 8 * MSS);
+        assert!(!buffer.wakes_writer());
+        buffer.release(1 + 30_000, 0, MSS);
+        assert!(buffer.wakes_writer());
+        buffer.set_late(true);
+        assert!(!buffer.is_refusing() && !buffer.wakes_writer());
+        assert_eq!((buffer.room(), buffer.write(1_000, MSS)), (0, 0));
+        buffer.set_late(false);
+        assert_eq!(buffer.write(1_000, MSS), 1_000);
     }
 }

@@ -14,6 +14,7 @@ use super::send_buffer::SendBuffer;
 use super::super_segment::SuperSegment;
 use crate::cc::delivery_rate::DeliveryRate;
 use crate::cc::{Controller, Path, Settings};
+use crate::random::Random;
 use tcpwhy_core::units::Nanos;
 
 /// The sending half.
@@ -32,6 +33,8 @@ pub struct Sender {
     pub(super) ecn: EcnEcho,
     pub(super) limit: LimitClock,
     pub(super) timers: SenderTimers,
+    /// How late programs are.
+    pub(super) random: Random,
     pub(super) counts: Counts,
     /// Most payload in a segment: the smaller of both MSS, less the options of every segment.
     pub(super) mss: u64,
@@ -101,6 +104,8 @@ pub struct SenderTimers {
     pub persist: Nanos,
     /// Release of the next paced segment.
     pub pacing: Nanos,
+    /// The program that waited for room writes.
+    pub writer: Nanos,
 }
 
 impl SenderTimers {
@@ -110,12 +115,13 @@ impl SenderTimers {
         reorder: Nanos::MAX,
         persist: Nanos::MAX,
         pacing: Nanos::MAX,
+        writer: Nanos::MAX,
     };
 
     /// The earliest.
     pub fn next(&self) -> Nanos {
         let recovery = self.retransmission.min(self.probe).min(self.reorder);
-        recovery.min(self.persist).min(self.pacing)
+        recovery.min(self.persist).min(self.pacing).min(self.writer)
     }
 }
 
@@ -163,6 +169,7 @@ impl Sender {
             ecn: EcnEcho::default(),
             limit: LimitClock::default(),
             timers: SenderTimers::OFF,
+            random: Random::stream(config.seed, STREAM_WRITER),
             counts: Counts::default(),
             mss: u64::from(config.mss),
             retries: 0,
@@ -288,6 +295,8 @@ fn settings(config: &Config, settled: &Negotiated, mss: u64) -> Settings {
     }
 }
 
+/// Apart from the stream of the controller.
+const STREAM_WRITER: u64 = 1;
 /// Offset of the first payload byte from the initial sequence number, which the SYN takes.
 pub const FIRST_BYTE: u64 = 1;
 /// A smaller MSS is not believed: options must leave room for payload (Linux's `tcp_min_snd_mss`

@@ -19,8 +19,8 @@ pub(super) struct Hosts {
 }
 
 impl Hosts {
-    /// Draws both hosts.
-    pub fn draw(draw: &mut Draw, path: &Path) -> Hosts {
+    /// Draws both hosts, and how late their programs run.
+    pub fn draw(draw: &mut Draw, late: &mut Draw, path: &Path) -> Hosts {
         let mss = draw.pick(&[(0.78, 1460), (0.08, 1400), (0.04, 1220), (0.05, 536), (0.05, 8960)]);
         let mut hosts = Hosts {
             carry_bps: f64::INFINITY,
@@ -41,6 +41,11 @@ impl Hosts {
         hosts.options(draw);
         hosts.sender(draw, path);
         hosts.windows(draw, path);
+        // From a host with nothing else to do to one that is never idle.
+        if late.chance(0.7) {
+            let delay = short(late.log(0.02, 5.0));
+            hosts.tcp.push(format!("writer_delay_ms = {delay}"));
+        }
         hosts
     }
 

@@ -22,7 +22,7 @@ use std::fmt::Write;
 use taps::Taps;
 
 /// Which generator: the same seed gives the same world as long as this number stays.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// A random world.
 pub struct World {
@@ -39,7 +39,7 @@ impl World {
     pub fn new(seed: u64) -> World {
         let draw = |room: u64| Draw(Random::stream(seed, STREAM_WORLD + room));
         let path = Path::draw(&mut draw(0));
-        let hosts = Hosts::draw(&mut draw(1), &path);
+        let hosts = Hosts::draw(&mut draw(1), &mut draw(5), &path);
         let program = Program::draw(&mut draw(2), &path);
         let neighbours = Neighbours::draw(&mut draw(3), &path);
         let taps = Taps::draw(&mut draw(4), &path);
@@ -154,6 +154,7 @@ mod tests {
             "slow",
             "pausing",
             "send_buffer_bytes",
+            "writer_delay_ms",
             "receive_buffer_bytes",
             "cwnd_clamp_bytes",
             "pacing_rate_bps",

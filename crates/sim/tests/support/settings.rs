@@ -54,6 +54,7 @@ fn apply_one(config: &mut Config, key: &str, value: &str) -> Result<(), String> 
             config.delayed_ack.as_mut().ok_or("delayed ACKs are off")?.quick = number(value)? as u32
         }
         "sndbuf" => config.send_buffer = Buffer::fixed(number(value)?),
+        "writer_delay" => config.writer_delay = seconds(value)?,
         "rcvbuf" => config.receive_buffer = parse_buffer(value)?,
         "window_clamp" => config.window_clamp_bytes = Some(number(value)?),
         "partial" => config.partial_acks = partial(value)?,

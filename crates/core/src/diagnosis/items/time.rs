@@ -21,6 +21,10 @@ items! {
         |c| Some(c.facts.clocked);
     "unprompted" Share "time of waits with room that no acknowledgement ended"
         |c| Some(c.facts.unprompted);
+    "acknowledged" Share "time of waits with room in which acknowledgements came"
+        |c| Some(c.facts.acknowledged);
+    "early" Share "waits with room that ended soon after an acknowledgement"
+        |c| over(c.facts.early, c.facts.acknowledged);
     "span" Seconds "time accounted for" |c| Some(c.facts.span_s);
     "pause" Seconds "typical pause" |c| c.facts.pause_s;
     "pause_rounds" Times "typical pause in round trips" |c| {

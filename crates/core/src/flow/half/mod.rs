@@ -9,6 +9,7 @@ use crate::flow::loss::history::LossHistory;
 use crate::flow::loss::ledger::{Acked, Filed, Kind, Ledger, Path};
 use crate::flow::observer::{Ack, Around, Data, Observer, RttBefore};
 use crate::flow::path::delay::Rtt;
+use crate::flow::path::delay::Tau;
 use crate::flow::path::mss::Mss;
 use crate::flow::path::one_way::OneWay;
 use crate::flow::path::probe::CapacityProbe;
@@ -275,6 +276,16 @@ impl Half {
         again
     }
 
+    /// The delay from the observer to the sender and back: where the sender's timestamps show a
+    /// queue before the observer, the least one and what the last data waited in it.
+    #[inline(always)]
+    fn way_to_sender(&self, sender: &Tau) -> Option<Nanos> {
+        match self.one_way.queue() {
+            Some(queue) => sender.least().map(|least| least + queue),
+            None => sender.recent(),
+        }
+    }
+
     /// Files an acknowledgement of this direction's data; then tells the observers.
     #[inline(always)]
     pub fn ack(&mut self, entry: &Entry, sack: &[(Seq, Seq)], around: Around<'_>) -> Acked {
@@ -294,7 +305,7 @@ impl Half {
         let acked = self.ledger.ack(number, entry, blocks, around.receiver.least());
         let flight = self.ledger.flight();
         let window = self.window.advertise(entry, number, flight.una, flight.next);
-        let tau = around.sender.recent();
+        let tau = self.way_to_sender(around.sender);
         self.view.acknowledgement(entry, number, window.rwnd, way(entry, tau));
         let ack = Ack {
             entry,

@@ -125,7 +125,7 @@ impl Half {
         let acked = self.ledger.next_ack(entry, around.receiver.least());
         let flight = Flight { repairing: false, ..self.ledger.flight() };
         let rwnd = self.window.move_on(entry, flight.una);
-        let tau = around.sender.recent();
+        let tau = self.way_to_sender(around.sender);
         self.view.newer_acknowledgement(entry, flight.una, rwnd, way(entry, tau));
         let ack = Ack {
             entry,

@@ -17,6 +17,8 @@ pub struct OneWay {
     tick_ns: i64,
     /// The least difference of arrival and sending, against the first.
     base_ns: i64,
+    /// The delay of the last segment above the least.
+    last_ns: i64,
 }
 
 impl OneWay {
@@ -43,7 +45,15 @@ impl OneWay {
             *self = OneWay::default();
             return None;
         }
+        self.last_ns = delay.0;
         Some(delay)
+    }
+
+    /// The delay of the last segment above the least, less what may be the coarseness of the clock;
+    /// `None` if nothing is left.
+    #[inline(always)]
+    pub fn queue(&self) -> Option<Nanos> {
+        (self.last_ns > QUEUED_TICKS * self.tick_ns).then(|| Nanos(self.last_ns - self.tick_ns / 2))
     }
 
     /// Finds out how long a tick is, once enough time has passed.
@@ -119,6 +129,8 @@ const LONG_ENOUGH: Nanos = Nanos::SECOND;
 /// Ticks of timestamp clocks in use: 1 ms (Linux since 4.13, Windows, BSD), 4 and 10 ms (Linux
 /// before, by its HZ).
 const TICKS_NS: [i64; 3] = [1_000_000, 4_000_000, 10_000_000];
+/// Less than so many ticks are no measure of a queue.
+const QUEUED_TICKS: i64 = 2;
 /// A mean length within this factor is that of a tick; the next one is farther away.
 const NEAR: f64 = 1.5;
 
@@ -160,6 +172,23 @@ mod tests {
         let found = delays(1, |n| 90 * n.min(10), 40);
         assert!(found[..16].iter().all(Option::is_none));
         assert_eq!(found[16..], [Some(270); 24]);
+    }
+
+    #[test]
+    fn a_queue_of_a_tick_or_two_may_be_the_clock() {
+        let queue = |late_ms| {
+            let mut one_way = OneWay::default();
+            for n in 0..20 {
+                let ts = Nanos::from_millis(n * 100 + i64::from(n == 19) * late_ms);
+                let marks = marks::TIMESTAMPS;
+                let entry = Entry { ts, tsval: n as u32 * 100, marks, ..Entry::default() };
+                one_way.data(&entry);
+            }
+            one_way.queue()
+        };
+        assert_eq!((queue(0), queue(2)), (None, None));
+        let rest = Nanos::from_millis(40).0 - queue(40).expect("a queue").0;
+        assert!((450_000..600_000).contains(&rest), "half a tick, and the drift: {rest}");
     }
 
     #[test]

@@ -202,10 +202,10 @@ impl SenderView {
     #[inline(always)]
     fn release_known(&mut self, entry: &Entry, end: u64) {
         while let Some(front) = self.pending.front() {
-            let echoed = front.has_timestamps
-                && entry.has_timestamps()
-                && entry.tsecr.wrapping_sub(front.tsval) as i32 >= 0;
-            if front.due > entry.ts && !echoed && !self.is_beyond(end) {
+            let timed = front.has_timestamps && entry.has_timestamps();
+            let echoed = timed && entry.tsecr.wrapping_sub(front.tsval) as i32 >= 0;
+            let due = if timed { front.due + STALE_ECHO } else { front.due };
+            if due > entry.ts && !echoed && !self.is_beyond(end) {
                 break;
             }
             self.release_front(entry.ts);
@@ -238,7 +238,9 @@ impl SenderView {
         let released = std::mem::take(&mut self.released);
         let Sent { next, mss, dry, recovery_point } = sent;
         (self.next, self.mss, self.dry) = (next, mss, dry);
-        self.recovery_point = recovery_point;
+        // What repairs it passed here; that it did, the sender knows later.
+        let point = recovery_point.filter(|&point| self.una != UNKNOWN && self.una < point);
+        self.recovery_point = point.or(self.recovery_point);
         self.una_sent = self.una;
         let gap = self.clock.sent(ts);
         let mut freed = None;
@@ -382,6 +384,8 @@ const LEFT_PARTS: u64 = 5;
 const LEVEL_PARTS: u64 = 32;
 /// Waits over which the level decays.
 const LEVEL_MEMORY: u64 = 16;
+/// A sender that knows an acknowledgement echoes it, if not at once (RFC 7323 section 4.3).
+const STALE_ECHO: Nanos = Nanos(200_000_000);
 /// In place of a number in the wide sequence space, which never gets there.
 const UNKNOWN: u64 = u64::MAX;
 /// In place of a window, which is 1 GiB at most.

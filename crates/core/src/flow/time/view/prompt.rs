@@ -4,16 +4,28 @@ use super::{CLOCKED, SenderView, UNKNOWN};
 use crate::flow::time::clock::WaitReason;
 use crate::units::Nanos;
 
-/// What ended a wait with data in flight, room in the window and more to send; how long there was
-/// room, in ns.
+/// What ended a wait with data in flight and room in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prompt {
-    /// An acknowledgement right before, which clocks the segment out (Jacobson 1988, section 1), or
-    /// comes so soon by chance.
-    Acknowledged(u64),
-    /// No acknowledgement of new data since the last segment, nor a window that opened: a timer of
-    /// the sender, or its program.
+    /// Acknowledgements of new data came in it.
+    Acknowledged(Acknowledged),
+    /// More was there to send, and no acknowledgement of new data came since the last segment, nor
+    /// a window that opened: a timer of the sender, or its program. How long there was room, in ns.
     Unprompted(u64),
+}
+
+/// How a wait with acknowledgements ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Acknowledged {
+    /// How long there was room, in ns.
+    pub waited_ns: u64,
+    /// More was there to send, and the last acknowledgement came right before: it clocked the
+    /// segment out (Jacobson 1988, section 1), or came so soon by chance.
+    pub clocked: bool,
+    /// The wait ended in the first quarter of the time between two acknowledgements. A program that
+    /// room in the send buffer wakes is as late as its host is busy, and early all the same; one
+    /// that writes at its own times is early in a fourth of the waits.
+    pub early: bool,
 }
 
 /// Waits by what ended them, in ns. Two can be added.
@@ -21,7 +33,11 @@ pub enum Prompt {
 pub struct Prompts {
     /// Those with [`Prompt::Acknowledged`],
     pub acknowledged_ns: u64,
-    /// and with [`Prompt::Unprompted`].
+    /// of these [`Acknowledged::clocked`],
+    pub clocked_ns: u64,
+    /// and [`Acknowledged::early`];
+    pub early_ns: u64,
+    /// those with [`Prompt::Unprompted`].
     pub unprompted_ns: u64,
 }
 
@@ -30,7 +46,11 @@ impl Prompts {
     #[inline]
     pub fn add(&mut self, prompt: Prompt) {
         match prompt {
-            Prompt::Acknowledged(ns) => self.acknowledged_ns += ns,
+            Prompt::Acknowledged(Acknowledged { waited_ns, clocked, early }) => {
+                self.acknowledged_ns += waited_ns;
+                self.clocked_ns += u64::from(clocked) * waited_ns;
+                self.early_ns += u64::from(early) * waited_ns;
+            }
             Prompt::Unprompted(ns) => self.unprompted_ns += ns,
         }
     }
@@ -38,27 +58,37 @@ impl Prompts {
     /// Adds those of another span.
     pub fn merge(&mut self, other: &Prompts) {
         self.acknowledged_ns += other.acknowledged_ns;
+        self.clocked_ns += other.clocked_ns;
+        self.early_ns += other.early_ns;
         self.unprompted_ns += other.unprompted_ns;
     }
 }
 
 impl SenderView {
-    /// What ends a wait of this reason, `waited` ns long, with a segment at `ts`. Shorter ones tell
+    /// What ends a wait of this reason, `waited` ns long, with a segment at `ts`. Short ones tell
     /// nothing: acknowledgements come as densely by chance.
     #[inline(always)]
     pub(super) fn prompt(&self, ts: Nanos, reason: WaitReason, waited: i64) -> Option<Prompt> {
-        let dense = LONG.0 * i64::from(self.released.max(1));
-        let free = matches!(reason, WaitReason::Network | WaitReason::Unused);
-        if waited < dense || !free || self.una == UNKNOWN {
-            None
-        } else if self.released == 0 {
-            Some(Prompt::Unprompted(waited as u64))
-        } else {
-            let soon = ts.since(self.released_at) < CLOCKED;
-            soon.then_some(Prompt::Acknowledged(waited as u64))
+        use WaitReason::{Dry, Network, Unused};
+        let times = i64::from(self.released.max(1));
+        let free = matches!(reason, Network | Unused | Dry);
+        if waited < SHORT.0 * times || !free || self.una == UNKNOWN {
+            return None;
         }
+        let tells = waited >= LONG.0 * times && reason != Dry;
+        if self.released == 0 {
+            return tells.then_some(Prompt::Unprompted(waited as u64));
+        }
+        let after = ts.since(self.released_at);
+        Some(Prompt::Acknowledged(Acknowledged {
+            waited_ns: waited as u64,
+            clocked: tells && after < CLOCKED,
+            early: after.0 * 4 * times < waited,
+        }))
     }
 }
 
 /// One send in four comes right after an acknowledgement by chance where they come as far apart.
 const LONG: Nanos = Nanos(4 * CLOCKED.0);
+/// Programs that the kernel woke wrote 0.1 ms later at least: a fourth of this.
+const SHORT: Nanos = Nanos(400_000);

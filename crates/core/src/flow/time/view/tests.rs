@@ -1,5 +1,6 @@
 //! What the sender knew, and whose time it was.
 
+use super::prompt::Acknowledged;
 use super::*;
 use crate::wire::marks;
 
@@ -27,6 +28,41 @@ fn acknowledgements_take_effect_after_the_way_to_the_sender_and_back() {
         Some(SenderState { una: 1_000, edge: Some(6_000) })
     );
     assert_eq!(view.at(&entry(11, 0, 55), 0).known.map(|known| known.una), Some(2_000), "echoed");
+}
+
+#[test]
+fn what_is_not_echoed_was_not_known_for_a_while() {
+    let mut view = SenderView::default();
+    view.acknowledgement(&entry(0, 50, 0), 1_000, Some(5_000), Nanos(0));
+    view.acknowledgement(&entry(5, 55, 0), 2_000, Some(5_000), Nanos(0));
+    let mut una = |entry: Entry| view.at(&entry, 0).known.map(|known| known.una);
+    assert_eq!(una(entry(40, 0, 50)), Some(1_000), "a queue delays the data");
+    assert_eq!(una(Entry { marks: 0, ..entry(41, 0, 0) }), Some(2_000), "nothing is echoed");
+    let mut view = SenderView::default();
+    view.acknowledgement(&entry(0, 50, 0), 1_000, Some(5_000), Nanos(0));
+    view.acknowledgement(&entry(5, 55, 0), 2_000, Some(5_000), Nanos(0));
+    let known = view.at(&entry(206, 0, 50), 0).known;
+    assert_eq!(known.map(|known| known.una), Some(2_000), "an echo that stands still");
+}
+
+#[test]
+fn a_repair_ends_where_the_sender_learns_of_its_end() {
+    let mut view = SenderView::default();
+    let tau = Nanos::from_millis(10);
+    view.acknowledgement(&entry(0, 0, 0), 0, None, tau);
+    let repairs = |view: &mut SenderView, ms, recovery_point| {
+        let sending = view.at(&entry(ms, 0, 0), 5_000);
+        let sent = Sent { next: 5_000, mss: 1_000, dry: false, recovery_point };
+        let pieces = view.send(sending, sent).0.iter();
+        pieces.map(|piece| (piece.reason, piece.end.since(piece.start).0 / 1_000_000)).collect()
+    };
+    let _: Vec<_> = repairs(&mut view, 20, Some(5_000));
+    view.acknowledgement(&Entry { marks: 0, ..entry(21, 0, 0) }, 5_000, None, tau);
+    // Nothing is missing here any more. The sender hears of it at 31.
+    let pieces: Vec<_> = repairs(&mut view, 25, None);
+    assert_eq!(pieces, [(WaitReason::Recovery, 5)]);
+    let pieces: Vec<_> = repairs(&mut view, 33, None);
+    assert_eq!(pieces, [(WaitReason::Recovery, 6), (WaitReason::Idle, 2)]);
 }
 
 #[test]
@@ -149,11 +185,16 @@ fn a_wait_ends_with_an_acknowledgement_or_at_the_senders_own_time() {
         let sent = Entry { ts: Nanos(sent_us * 1_000), ..entry(0, 0, 0) };
         send(&mut view, &sent, 21_000, 1_000, false).2
     };
-    let ms = |ms: u64| ms * 1_000_000;
-    assert_eq!(after(&[11], 11_050, false), Some(Prompt::Acknowledged(ms(10) + 50_000)));
-    assert_eq!(after(&[11, 21], 21_200, false), Some(Prompt::Acknowledged(ms(20) + 200_000)));
-    assert_eq!(after(&[11], 13_000, false), None, "neither: it may have waited for a buffer");
-    assert_eq!(after(&[], 11_000, false), Some(Prompt::Unprompted(ms(10))));
+    let acknowledged = |waited_us: u64, clocked, early| {
+        Some(Prompt::Acknowledged(Acknowledged { waited_ns: waited_us * 1_000, clocked, early }))
+    };
+    assert_eq!(after(&[11], 11_050, false), acknowledged(10_050, true, true));
+    assert_eq!(after(&[11, 21], 21_200, false), acknowledged(20_200, true, true));
+    assert_eq!(after(&[11], 13_000, false), acknowledged(12_000, false, true), "woken late");
+    assert_eq!(after(&[11], 15_000, false), acknowledged(14_000, false, false));
+    assert_eq!(after(&[11, 21], 24_000, false), acknowledged(23_000, false, false));
+    assert_eq!(after(&[11], 11_050, true), acknowledged(10_050, false, true), "nothing to send");
+    assert_eq!(after(&[], 11_000, false), Some(Prompt::Unprompted(10_000_000)));
     assert_eq!(after(&[], 2_000, false), None, "acknowledgements come as densely by chance");
     assert_eq!(after(&[], 11_000, true), None, "there was nothing to send");
 }

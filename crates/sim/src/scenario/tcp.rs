@@ -276,6 +276,6 @@ overlay! {
     rto_initial_ms rto_min_ms rto_max_ms
     rto_granularity_ms rto_tick_ms limited_transmit prr frto tlp nagle delayed_ack_ms
     delayed_ack_segs
-    send_buffer_bytes writer_delay_ms receive_buffer_bytes window_clamp_bytes pacing_rate_bps tso_max_bytes
-    slow_start_after_idle
+    send_buffer_bytes writer_delay_ms receive_buffer_bytes window_clamp_bytes pacing_rate_bps
+    tso_max_bytes slow_start_after_idle
 }

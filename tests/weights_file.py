@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 
-LEAF = 0xFFFF
+UNKNOWN_BELOW, LEAF_BELOW, LEAF_ABOVE, COLUMN = 0x8000, 0x4000, 0x2000, 0x1FFF
 
 
 class Weights:
@@ -41,12 +41,12 @@ class Weights:
         self._rest = self._rest[size:]
         return found
 
-    def _tree(self):
-        (column,) = self._take("<H")
-        if column == LEAF:
+    def _tree(self, is_leaf=False):
+        if is_leaf:
             return np.array(self._take(f"<{self.outputs}h"))
-        unknown_is_below, threshold, _ = self._take("<BfB")
-        return column, np.float32(threshold), unknown_is_below > 0, self._tree(), self._tree()
+        word, threshold, _ = self._take("<HfB")
+        below, above = (self._tree(bool(word & way)) for way in (LEAF_BELOW, LEAF_ABOVE))
+        return word & COLUMN, np.float32(threshold), bool(word & UNKNOWN_BELOW), below, above
 
 
 def _walk(tree, row):

@@ -13,8 +13,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 
 FILE_LINES, FUNCTION_LINES, COLUMNS = 500, 70, 100
-BLOB_BYTES = 1_100_000
-"""The trees of the evidence model are the largest: two kilobytes each."""
+BLOB_BYTES = 1_000_000
 
 # The pure crates have no clock, no files, no sockets, no threads.
 PURE = ("crates/core/src/", "crates/sim/src/")

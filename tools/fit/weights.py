@@ -30,18 +30,15 @@ def write(path: Path, head: list[str], model: Model, calibration: Calibration) -
 
 
 def packed(tree: Tree, node: int, scale: float) -> bytes:
-    """Pack a node and what is below it, left before right."""
+    """Pack a node and what is below it, left before right; a question says which are leaves."""
     left, right = int(tree.left[node]), int(tree.right[node])
     if left < 0:
-        leaf = np.round(tree.leaves[right] / scale).astype("<i2")
-        return struct.pack("<H", LEAF) + bytes(leaf)
-    head = struct.pack(
-        "<HBfB",
-        int(tree.column[node]),
-        int(tree.unknown_goes_left[node]),
-        tree.threshold[node],
-        round(255 * tree.share_left(node)),
-    )
+        return bytes(np.round(tree.leaves[right] / scale).astype("<i2"))
+    asked = int(tree.column[node])
+    asked |= UNKNOWN_LEFT if tree.unknown_goes_left[node] else 0
+    asked |= LEAF_LEFT if tree.left[left] < 0 else 0
+    asked |= LEAF_RIGHT if tree.left[right] < 0 else 0
+    head = struct.pack(QUESTION, asked, tree.threshold[node], round(255 * tree.share_left(node)))
     return head + packed(tree, left, scale) + packed(tree, right, scale)
 
 
@@ -67,29 +64,29 @@ def unpacked(numbers: bytes, at: int, scale: float, outputs: int) -> tuple[Tree,
     nodes: list[tuple[int, float, bool, int, int, float]] = []
     leaves: list[np.ndarray] = []
 
-    def node(weight: float) -> int:
+    def node(weight: float, is_leaf: bool) -> int:
         nonlocal at
         number = len(nodes)
         nodes.append((0, 0.0, False, -1, len(leaves), weight))
-        (column,) = struct.unpack_from("<H", numbers, at)
-        at += 2
-        if column == LEAF:
+        if is_leaf:
             leaves.append(np.frombuffer(numbers, "<i2", outputs, at) * np.float32(scale))
             at += 2 * outputs
             return number
-        unknown_goes_left, threshold, share = struct.unpack_from("<BfB", numbers, at)
-        at += struct.calcsize("<BfB")
-        left = node(weight * share / 255)
-        right = node(weight * (1 - share / 255))
-        nodes[number] = (column, threshold, bool(unknown_goes_left), left, right, weight)
+        asked, threshold, share = struct.unpack_from(QUESTION, numbers, at)
+        at += struct.calcsize(QUESTION)
+        left = node(weight * share / 255, bool(asked & LEAF_LEFT))
+        right = node(weight * (1 - share / 255), bool(asked & LEAF_RIGHT))
+        column, unknown_goes_left = asked & COLUMN, bool(asked & UNKNOWN_LEFT)
+        nodes[number] = (column, threshold, unknown_goes_left, left, right, weight)
         return number
 
-    node(1.0)
+    node(1.0, is_leaf=False)
     column, threshold, unknown, left, right, weight = map(np.array, zip(*nodes, strict=True))
     return Tree(
         column, threshold.astype(np.float32), unknown, left, right, weight, np.array(leaves)
     ), at
 
 
-LEAF = 0xFFFF
-"""The column of a node that asks nothing."""
+QUESTION = "<HfB"
+"""The column with its flags, the threshold, the share of rows that went left."""
+UNKNOWN_LEFT, LEAF_LEFT, LEAF_RIGHT, COLUMN = 0x8000, 0x4000, 0x2000, 0x1FFF

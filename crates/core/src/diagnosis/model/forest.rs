@@ -42,8 +42,11 @@ const NUMBERS: usize = 1 << 16;
 const ROOM: usize = 2 * NUMBERS;
 /// Columns: the items, and what they said before.
 const COLUMNS: usize = 2 * COUNT;
-/// The column of a node that asks nothing.
-const LEAF: u16 = u16::MAX;
+/// A question is its column, and by these bits where what is unknown goes and which ways end.
+const UNKNOWN_BELOW: u16 = 0x8000;
+const LEAF_BELOW: u16 = 0x4000;
+const LEAF_ABOVE: u16 = 0x2000;
+const COLUMN: u16 = 0x1fff;
 /// A power of two, so that a column needs no check.
 const KEYS: usize = (2 * COLUMNS).next_power_of_two();
 
@@ -107,29 +110,35 @@ impl Forest {
             for node in 1..LEAVES {
                 forest.nodes[first + node].above = (first + 2 * node) as u16;
             }
-            forest.grow(table, first, 1);
+            forest.grow(table, first, 1, false);
         });
         forest
     }
 
     /// Reads a node of the tree that begins at `tree`, and all below it; its mean log-odds in the
     /// fit.
-    fn grow(&mut self, table: &mut Table, tree: usize, node: usize) -> ByOutput<f32> {
-        let column = table.u16();
-        if column == LEAF {
+    fn grow(
+        &mut self,
+        table: &mut Table,
+        tree: usize,
+        node: usize,
+        is_leaf: bool,
+    ) -> ByOutput<f32> {
+        if is_leaf {
             let (leaf, height) = (table.leaf(), DEPTH as u32 - node.ilog2());
             let leaves = self.leaves.last_mut().expect("of this tree");
             leaves[(node << height) - LEAVES..((node + 1) << height) - LEAVES].fill(leaf);
             return leaf.map(|worth| f32::from(worth) * self.scale);
         }
         assert!(node < LEAVES, "a tree too deep: see max_depth of tools/fit");
-        let unknown_is_below = table.u8() > 0;
+        let word = table.u16();
+        let column = word & COLUMN;
         let asked = &mut self.nodes[tree + node];
-        asked.column = if unknown_is_below { column } else { column + COLUMNS as u16 };
+        asked.column = if word & UNKNOWN_BELOW > 0 { column } else { column + COLUMNS as u16 };
         asked.threshold = key(table.f32());
         let share = f32::from(table.u8()) / 255.0;
-        let below = self.grow(table, tree, 2 * node + 1);
-        let above = self.grow(table, tree, 2 * node);
+        let below = self.grow(table, tree, 2 * node + 1, word & LEAF_BELOW > 0);
+        let above = self.grow(table, tree, 2 * node, word & LEAF_ABOVE > 0);
         let under = tree + 2 * node;
         let mut mean = [0.0; OUTPUTS];
         for (output, steps) in self.steps.iter_mut().enumerate() {

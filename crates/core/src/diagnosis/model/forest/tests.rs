@@ -16,14 +16,15 @@ enum Plain {
 }
 
 impl Plain {
-    fn read(table: &mut Table, scale: f32) -> Plain {
-        let column = table.u16();
-        if column == LEAF {
+    fn read(table: &mut Table, scale: f32, is_leaf: bool) -> Plain {
+        if is_leaf {
             return Plain::Leaf(table.leaf().map(|worth| f32::from(worth) * scale));
         }
-        let unknown_is_below = table.u8() > 0;
+        let word = table.u16();
+        let (column, unknown_is_below) = (word & COLUMN, word & UNKNOWN_BELOW > 0);
         let (threshold, share) = (table.f32(), f32::from(table.u8()) / 255.0);
-        let ways = Box::new([Plain::read(table, scale), Plain::read(table, scale)]);
+        let ways = [LEAF_BELOW, LEAF_ABOVE];
+        let ways = Box::new(ways.map(|way| Plain::read(table, scale, word & way > 0)));
         Plain::Node { column: usize::from(column), threshold, unknown_is_below, share, ways }
     }
 
@@ -73,7 +74,7 @@ fn both() -> (Forest, Vec<Plain>) {
     };
     let mut plain = table();
     let scale = plain.f32();
-    (Forest::read(&mut table()), plain.many(|table| Plain::read(table, scale)))
+    (Forest::read(&mut table()), plain.many(|table| Plain::read(table, scale, false)))
 }
 
 /// Intervals with values about the thresholds of their columns, or on one, and some unknown.
@@ -133,12 +134,10 @@ fn trees_lead_where_the_file_says() {
 fn one_question() -> Forest {
     let mut bytes = 1.0f32.to_le_bytes().to_vec();
     bytes.extend(1u16.to_le_bytes());
-    bytes.extend(0u16.to_le_bytes());
-    bytes.push(1);
+    bytes.extend((UNKNOWN_BELOW | LEAF_BELOW | LEAF_ABOVE).to_le_bytes());
     bytes.extend(0.5f32.to_le_bytes());
     bytes.push(255);
     for answer in 0..2 {
-        bytes.extend(LEAF.to_le_bytes());
         (0..OUTPUTS).for_each(|at| bytes.extend(i16::from(at == answer).to_le_bytes()));
     }
     Forest::read(&mut Table::new(&bytes))

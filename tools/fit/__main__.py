@@ -130,7 +130,7 @@ def head(options: argparse.Namespace, fitted: dict[str, Rows], found: Calibratio
     counts = ", ".join(f"{int((rows.main >= 0).sum())} of {name}" for name, rows in fitted.items())
     names = gather.items()
     return [
-        "tcpwhy evidence model 3, made by make fit",
+        "tcpwhy evidence model 4, made by make fit",
         f"worlds: generator {worlds.VERSION}, seeds {seeds(options)[0]} to {seeds(options)[-1]}",
         f"variants: draw {gather.DRAW_FIT}, {options.variants} of each scenario",
         f"intervals: {counts}",

@@ -135,8 +135,8 @@ def test_a_path_of_tbf_is_what_was_asked_for(tmp_path):
     assert all(item.holds for item in checks), [str(item) for item in checks]
     span = verify.measure(done, one.expect[0])
     # Of 1514 bytes on the wire 1448 are payload. A timer that fires late costs tbf its tokens: its
-    # bucket holds one packet. So nothing goes above the rate, and a slow machine stays below it,
-    # by 1 to 12 % in the median half second and by 2 % in the best.
+    # bucket holds one packet. So nothing goes above the rate. A slow machine stays 1 to 12 %
+    # below it in the median half second, and 2 % in the best.
     asked_bps = 10e6 * 1448 / 1514
     best_bps = best_goodput_bps(done.samples(0, "forward"), from_s=one.expect[0].from_s)
     assert 0.95 * asked_bps < best_bps < 1.01 * asked_bps

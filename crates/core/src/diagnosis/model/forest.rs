@@ -10,16 +10,17 @@ use crate::diagnosis::items::{COUNT, Values};
 use crate::diagnosis::memory::Observed;
 
 /// All trees, each complete: below the node with number `n` of a tree stand `2 n`, and `2 n + 1`
-/// for what is below the threshold. A leaf higher up stands for all that would be under it.
+/// for what is below the threshold. Below the last questions stand leaves, numbered from 0 on. A
+/// leaf higher up stands for all that would be under it.
 pub struct Forest {
     nodes: Box<[Node; ROOM]>,
     /// By tree, as short as they are stored: what does not fit a cache costs more than widening.
     leaves: Vec<[ByOutput<i16>; LEAVES]>,
     /// What a step of a leaf is worth in log-odds.
     scale: f32,
-    /// By output, what each node changed in the mean log-odds of what passed the node above it in
-    /// the fit.
-    steps: Vec<Box<[f32; ROOM]>>,
+    /// By output, what the ways of each node changed in the mean log-odds of what passed it in the
+    /// fit.
+    steps: Vec<Box<[[f32; 2]; ROOM]>>,
 }
 
 /// A question, and where it leads to if the column is not below the threshold: the next node is for
@@ -34,8 +35,6 @@ struct Node {
 /// The most questions that a tree asks on its way.
 const DEPTH: usize = 6;
 const LEAVES: usize = 1 << DEPTH;
-/// Nodes of a tree, with the leaves.
-const NODES: usize = 2 * LEAVES;
 /// Numbers of nodes.
 const NUMBERS: usize = 1 << 16;
 /// A power of two above all of them.
@@ -80,8 +79,9 @@ impl Forest {
             let mut at = usize::from(root(tree));
             for _ in 0..DEPTH {
                 let node = &self.nodes[at];
-                at = usize::from(node.above) + usize::from(node.is_below(&keys));
-                moves[node.column()] += mine[at] - other[at];
+                let way = usize::from(node.is_below(&keys));
+                moves[node.column()] += mine[at][way] - other[at][way];
+                at = usize::from(node.above) + way;
             }
         }
         std::array::from_fn(|column| moves[column] + moves[COLUMNS + column])
@@ -103,12 +103,12 @@ impl Forest {
         };
         table.many(|table| {
             let tree = forest.leaves.len();
-            assert!(tree < NUMBERS / NODES, "too many trees: see ROUNDS of tools/fit");
-            let first = tree * NODES;
+            assert!(tree < NUMBERS / LEAVES, "too many trees: see ROUNDS of tools/fit");
+            let first = tree * LEAVES;
             forest.leaves.push([[0; OUTPUTS]; LEAVES]);
             // Where nothing is asked, both ways lead to the same leaf.
             for node in 1..LEAVES {
-                forest.nodes[first + node].above = (first + 2 * node) as u16;
+                forest.nodes[first + node].above = (first + 2 * node % LEAVES) as u16;
             }
             forest.grow(table, first, 1, false);
         });
@@ -139,12 +139,10 @@ impl Forest {
         let share = f32::from(table.u8()) / 255.0;
         let below = self.grow(table, tree, 2 * node + 1, word & LEAF_BELOW > 0);
         let above = self.grow(table, tree, 2 * node, word & LEAF_ABOVE > 0);
-        let under = tree + 2 * node;
         let mut mean = [0.0; OUTPUTS];
         for (output, steps) in self.steps.iter_mut().enumerate() {
             mean[output] = share * below[output] + (1.0 - share) * above[output];
-            steps[under + 1] = below[output] - mean[output];
-            steps[under] = above[output] - mean[output];
+            steps[tree + node] = [above[output] - mean[output], below[output] - mean[output]];
         }
         mean
     }
@@ -177,7 +175,7 @@ fn room<T: Clone + Default>() -> Box<[T; ROOM]> {
 
 /// The number of the first node of a tree.
 fn root(tree: usize) -> u16 {
-    (tree * NODES + 1) as u16
+    (tree * LEAVES + 1) as u16
 }
 
 fn keys(observed: &Observed) -> Keys {

@@ -1,6 +1,6 @@
 """Fits the evidence model and writes it into core: `make fit`.
 
-python -m fit [--worlds 57600] [--first 0] [--recordings FOLDER] [--onto FILE] [--cache FOLDER]
+python -m fit [--worlds 57600 …] [--first 0 …] [--recordings FOLDER] [--onto FILE] [--cache FOLDER]
     [--output FILE]
 """
 
@@ -52,8 +52,12 @@ def main() -> None:
 def parse() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="fit", description=__doc__)
-    parser.add_argument("--worlds", type=int, default=57600, help="worlds that are fitted")
-    parser.add_argument("--first", type=int, default=0, help="seed of the first of them")
+    parser.add_argument(
+        "--worlds", type=int, nargs="+", default=[57600], help="worlds that are fitted, by range"
+    )
+    parser.add_argument(
+        "--first", type=int, nargs="+", default=[0], help="seed of the first of each range"
+    )
     parser.add_argument("--held", type=int, default=1800, help="worlds that calibrate")
     parser.add_argument("--variants", type=int, default=6, help="variants of each scenario")
     parser.add_argument("--cache", type=Path, default=ROOT / "target" / "fit")
@@ -71,7 +75,10 @@ def sources(options: argparse.Namespace) -> dict[str, Rows]:
     ask = partial(gather.gather, cache=options.cache, workers=options.workers)
     variants = gather.variants(gather.DRAW_FIT, options.variants)
     found = {
-        "worlds": gather.thinned(ask("worlds", seeds(options), gather.of_world), OF_WORLD),
+        "worlds": gather.thinned(
+            gather.together([ask("worlds", part, gather.of_world) for part in seeds(options)]),
+            OF_WORLD,
+        ),
         "variants": ask("variants", variants, gather.of_variant),
     }
     if (options.captures / "manifest.csv").exists():
@@ -82,16 +89,17 @@ def sources(options: argparse.Namespace) -> dict[str, Rows]:
         found["real"] = ask("real", gather.real_halves(judges=False), real)
     if options.recordings:
         found["recordings"] = recordings(options, "recordings", "fit")
-    more = options.worlds / WEIGHT_AT_WORLDS
+    more = sum(options.worlds) / WEIGHT_AT_WORLDS
     return {
         name: weighted(rows, WEIGHT[name] * (1.0 if name == "worlds" else more))
         for name, rows in found.items()
     }
 
 
-def seeds(options: argparse.Namespace) -> range:
+def seeds(options: argparse.Namespace) -> list[range]:
     """Give the seeds of the worlds that are fitted."""
-    return range(options.first, options.first + options.worlds)
+    ranges = zip(options.first, options.worlds, strict=True)
+    return [range(first, first + count) for first, count in ranges]
 
 
 def recordings(options: argparse.Namespace, name: str, purpose: str) -> Rows:
@@ -129,9 +137,10 @@ def head(options: argparse.Namespace, fitted: dict[str, Rows], found: Calibratio
     """Say where the numbers come from."""
     counts = ", ".join(f"{int((rows.main >= 0).sum())} of {name}" for name, rows in fitted.items())
     names = gather.items()
+    parts = ", ".join(f"{part[0]} to {part[-1]}" for part in seeds(options))
     return [
         "tcpwhy evidence model 4, made by make fit",
-        f"worlds: generator {worlds.VERSION}, seeds {seeds(options)[0]} to {seeds(options)[-1]}",
+        f"worlds: generator {worlds.VERSION}, seeds {parts}",
         f"variants: draw {gather.DRAW_FIT}, {options.variants} of each scenario",
         f"intervals: {counts}",
         f"calibrated: seeds {CALIBRATE_FROM} to {CALIBRATE_FROM + options.held - 1}, "
@@ -165,7 +174,7 @@ def report(model: Model, calibration: Calibration, rows: Rows) -> None:
     print(f"stay {calibration.stay_a_second}, trust {calibration.trust}, cuts {calibration.cuts}")
 
 
-WEIGHT = {"worlds": 1.0, "variants": 4.0, "policing": 4.0, "real": 10.0, "recordings": 8.0}
+WEIGHT = {"worlds": 1.0, "variants": 4.0, "policing": 4.0, "real": 10.0, "recordings": 14.0}
 WEIGHT_AT_WORLDS = 24_000
 """Of so many worlds; of more the other sources weigh more, too."""
 # Recordings weigh about as much as worlds: what a confidence means on a kernel counts.

@@ -66,7 +66,7 @@ impl<R: Columns> Batches<R> {
         }
         self.build();
         // After a full batch comes another one; to grow column by column would copy each twice.
-        let room = if self.built >= MANY_ROWS { self.built } else { 0 };
+        let room = if self.built >= rows::BATCH_ROWS { self.built } else { 0 };
         self.built = 0;
         let mut arrays: Vec<ArrayRef> = Vec::new();
         R::finish(std::mem::replace(&mut self.builder, R::builder(room)), &mut arrays);
@@ -77,8 +77,6 @@ impl<R: Columns> Batches<R> {
 
 /// Rows that are added to the builders together.
 const TOGETHER: usize = 32;
-/// Rows of a batch that was taken since it was full enough.
-const MANY_ROWS: usize = 4096;
 
 /// The Arrow schema of a row type.
 pub fn schema<R: Columns>() -> Arc<Schema> {

@@ -24,7 +24,7 @@ pub(super) struct Ordered {
     rows: usize,
     /// Errors wait for the rows.
     errors: Vec<Item>,
-    ready: VecDeque<Item>,
+    ready: VecDeque<Ready>,
     /// Whether rows are held.
     holds: bool,
     /// Whether every connection gives a row.
@@ -34,6 +34,13 @@ pub(super) struct Ordered {
     unnumbered: VecDeque<RecordBatch>,
     /// Rows that came as they were, since they are too many to be held.
     unordered: Option<u64>,
+}
+
+/// What can be given next.
+enum Ready {
+    Item(Item),
+    /// Rows of held batches, which are copied when somebody asks for them.
+    Rows(Table, Arc<[RecordBatch]>, Vec<(usize, usize)>),
 }
 
 impl Ordered {
@@ -66,8 +73,12 @@ impl Ordered {
     /// The next item of a run that gives `next`.
     pub fn next(&mut self, mut next: impl FnMut() -> Option<Item>) -> Option<Item> {
         loop {
-            if let Some(item) = self.ready.pop_front() {
-                return Some(item);
+            match self.ready.pop_front() {
+                Some(Ready::Item(item)) => return Some(item),
+                Some(Ready::Rows(table, batches, rows)) => {
+                    return Some(Ok((table, self.gathered(table, &batches, &rows))));
+                }
+                None => {}
             }
             let item = next();
             self.number(!matches!(item, Some(Ok((table, _))) if table != Table::Counters));
@@ -79,7 +90,7 @@ impl Ordered {
                     self.release();
                     counters.add(Counter::RowsUnordered, self.unordered.unwrap_or(0));
                     let batch = counter_batch(&counters).unwrap_or(batch);
-                    self.ready.push_back(Ok((Table::Counters, batch)));
+                    self.ready.push_back(Ready::Item(Ok((Table::Counters, batch))));
                 }
                 Some(Ok((table, batch))) => self.take(table, batch),
                 Some(error) if self.holds => self.errors.push(error),
@@ -101,7 +112,7 @@ impl Ordered {
             for (table, batch) in std::mem::take(&mut self.held) {
                 self.pass(table, batch);
             }
-            self.ready.extend(self.errors.drain(..));
+            self.ready.extend(self.errors.drain(..).map(Ready::Item));
             self.unordered = Some((self.rows - batch.num_rows()) as u64);
         }
         if let Some(unordered) = &mut self.unordered {
@@ -127,7 +138,7 @@ impl Ordered {
             self.number(false);
         } else {
             let batch = self.completed(table, batch);
-            self.ready.push_back(Ok((table, batch)));
+            self.ready.push_back(Ready::Item(Ok((table, batch))));
         }
     }
 
@@ -140,7 +151,7 @@ impl Ordered {
                 return self.unnumbered.push_front(batch);
             }
             let batch = self.completed(Table::Flows, batch);
-            self.ready.push_back(Ok((Table::Flows, batch)));
+            self.ready.push_back(Ready::Item(Ok((Table::Flows, batch))));
         }
     }
 
@@ -149,19 +160,25 @@ impl Ordered {
         let held = std::mem::take(&mut self.held);
         for table in Table::ALL.into_iter().chain([Table::Observations]) {
             let of_table = held.iter().filter(|(held, _)| *held == table);
-            let batches: Vec<&RecordBatch> = of_table.map(|(_, batch)| batch).collect();
-            if batches.is_empty() {
-                continue;
-            }
+            let batches: Arc<[RecordBatch]> = of_table.map(|(_, batch)| batch.clone()).collect();
             let order = order(table, &batches);
-            for rows in order.chunks(BATCH_ROWS) {
-                let batch = interleave_record_batch(&batches, rows)
-                    .expect("the batches of a table have one schema");
-                let batch = self.completed(table, batch);
-                self.ready.push_back(Ok((table, batch)));
-            }
+            let chunks = order.chunks(BATCH_ROWS);
+            self.ready.extend(chunks.map(|rows| Ready::Rows(table, batches.clone(), rows.into())));
         }
-        self.ready.extend(self.errors.drain(..));
+        self.ready.extend(self.errors.drain(..).map(Ready::Item));
+    }
+
+    /// A batch of these rows.
+    fn gathered(
+        &self,
+        table: Table,
+        batches: &[RecordBatch],
+        rows: &[(usize, usize)],
+    ) -> RecordBatch {
+        let batches: Vec<&RecordBatch> = batches.iter().collect();
+        let batch = interleave_record_batch(&batches, rows)
+            .expect("the batches of a table have one schema");
+        self.completed(table, batch)
     }
 
     /// A batch with the inputs and the numbers of its flows.
@@ -189,7 +206,7 @@ impl Ordered {
 }
 
 /// The rows of a table in the order of time: batch and row of each.
-fn order(table: Table, batches: &[&RecordBatch]) -> Vec<(usize, usize)> {
+fn order(table: Table, batches: &[RecordBatch]) -> Vec<(usize, usize)> {
     let time = if table == Table::Segments { "ts_ns" } else { "start_ns" };
     let mut keys = Vec::new();
     for (number, batch) in batches.iter().enumerate() {
@@ -222,7 +239,7 @@ fn counters_of(batch: &RecordBatch) -> Counters {
 /// Rows that are held: of a capture with 30,000 connections all, some 80 MB.
 const MOST_ROWS: usize = 1 << 16;
 /// Rows of a batch, as the pipelines make them.
-const BATCH_ROWS: usize = 8192;
+const BATCH_ROWS: usize = 2048;
 
 #[cfg(test)]
 mod tests {

@@ -174,7 +174,7 @@ def report(model: Model, calibration: Calibration, rows: Rows) -> None:
     print(f"stay {calibration.stay_a_second}, trust {calibration.trust}, cuts {calibration.cuts}")
 
 
-WEIGHT = {"worlds": 1.0, "variants": 4.0, "policing": 4.0, "real": 10.0, "recordings": 14.0}
+WEIGHT = {"worlds": 1.0, "variants": 4.0, "policing": 4.0, "real": 10.0, "recordings": 8.0}
 WEIGHT_AT_WORLDS = 24_000
 """Of so many worlds; of more the other sources weigh more, too."""
 # Recordings weigh about as much as worlds: what a confidence means on a kernel counts.

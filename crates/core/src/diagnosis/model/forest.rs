@@ -18,9 +18,9 @@ pub struct Forest {
     leaves: Vec<[ByOutput<i16>; LEAVES]>,
     /// What a step of a leaf is worth in log-odds.
     scale: f32,
-    /// By output, what the ways of each node changed in the mean log-odds of what passed it in the
-    /// fit.
-    steps: Vec<Box<[[f32; 2]; ROOM]>>,
+    /// By output, what each node changed in the mean log-odds of what passed the node above it in
+    /// the fit; behind all nodes stand the leaves.
+    steps: Vec<Box<[f32; ROOM]>>,
 }
 
 /// A question, and where it leads to if the column is not below the threshold: the next node is for
@@ -39,6 +39,8 @@ const LEAVES: usize = 1 << DEPTH;
 const NUMBERS: usize = 1 << 16;
 /// A power of two above all of them.
 const ROOM: usize = 2 * NUMBERS;
+/// Where the steps of the first to the last question lead to: the last ones to leaves.
+const BEHIND: [usize; DEPTH] = [0, 0, 0, 0, 0, NUMBERS];
 /// Columns: the items, and what they said before.
 const COLUMNS: usize = 2 * COUNT;
 /// A question is its column, and by these bits where what is unknown goes and which ways end.
@@ -77,11 +79,10 @@ impl Forest {
         for tree in 0..self.leaves.len() {
             // In the width of an address, since other places are found by it too.
             let mut at = usize::from(root(tree));
-            for _ in 0..DEPTH {
+            for behind in BEHIND {
                 let node = &self.nodes[at];
-                let way = usize::from(node.is_below(&keys));
-                moves[node.column()] += mine[at][way] - other[at][way];
-                at = usize::from(node.above) + way;
+                at = usize::from(node.above) + usize::from(node.is_below(&keys));
+                moves[node.column()] += mine[behind + at] - other[behind + at];
             }
         }
         std::array::from_fn(|column| moves[column] + moves[COLUMNS + column])
@@ -139,10 +140,12 @@ impl Forest {
         let share = f32::from(table.u8()) / 255.0;
         let below = self.grow(table, tree, 2 * node + 1, word & LEAF_BELOW > 0);
         let above = self.grow(table, tree, 2 * node, word & LEAF_ABOVE > 0);
+        let under = BEHIND[node.ilog2() as usize] + tree + 2 * node % LEAVES;
         let mut mean = [0.0; OUTPUTS];
         for (output, steps) in self.steps.iter_mut().enumerate() {
             mean[output] = share * below[output] + (1.0 - share) * above[output];
-            steps[tree + node] = [above[output] - mean[output], below[output] - mean[output]];
+            steps[under + 1] = below[output] - mean[output];
+            steps[under] = above[output] - mean[output];
         }
         mean
     }

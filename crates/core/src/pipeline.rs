@@ -119,6 +119,6 @@ impl Pipeline {
 const CLOCK_SLACK: Nanos = Nanos(1_000_000_000);
 
 /// Flows ended at a time when the input has ended.
-const FINISH_FLOWS: usize = 1024;
+const FINISH_FLOWS: usize = 4096;
 /// Slots searched for idle flows when nothing arrives.
 const TICK_SLOTS: usize = 4096;

@@ -239,7 +239,7 @@ fn counters_of(batch: &RecordBatch) -> Counters {
 /// Rows that are held: of a capture with 30,000 connections all, some 80 MB.
 const MOST_ROWS: usize = 1 << 16;
 /// Rows of a batch, as the pipelines make them.
-const BATCH_ROWS: usize = 2048;
+const BATCH_ROWS: usize = 8192;
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,7 @@
 """Path elements as queueing disciplines: the translation as text, and a path of tbf for real."""
 
 import itertools
+import statistics
 import tomllib
 
 import pytest
@@ -112,13 +113,13 @@ def test_flows_of_several_hosts_meet_in_one_queue():
         assert path.gateway(flow["from"], flow["to"]).startswith("02:00:00:01:")
 
 
-def best_goodput_bps(samples, from_s, step=5):
-    """The largest rate over spans of `step` samples; `delivered` counts what SACK reports, too."""
+def goodputs_bps(samples, from_s, step=5):
+    """The rates over spans of `step` samples; `delivered` counts what SACK reports, too."""
     taken = [sample for sample in samples if sample["at_s"] >= from_s][::step]
-    return max(
+    return [
         8 * 1448 * (after["delivered"] - before["delivered"]) / (after["at_s"] - before["at_s"])
         for before, after in itertools.pairwise(taken)
-    )
+    ]
 
 
 @needs_root
@@ -138,12 +139,13 @@ def test_a_path_of_tbf_is_what_was_asked_for(tmp_path):
     # bucket holds one packet. So nothing goes above the rate. A slow machine stays 1 to 12 %
     # below it in the median half second, and 2 % in the best.
     asked_bps = 10e6 * 1448 / 1514
-    best_bps = best_goodput_bps(done.samples(0, "forward"), from_s=one.expect[0].from_s)
-    assert 0.95 * asked_bps < best_bps < 1.01 * asked_bps
-    assert span.goodput_bps < 1.02 * asked_bps
-    # 60 packets of 1514 bytes take 73 ms at 10 Mbit/s, 82 ms at what a slow machine makes of it.
+    reached_bps = goodputs_bps(done.samples(0, "forward"), from_s=one.expect[0].from_s)
+    assert 0.96 * asked_bps < max(reached_bps) < 1.01 * asked_bps
+    assert span.goodput_bps < 1.02 * statistics.median(reached_bps)
+    # 60 packets wait, for as long as the machine made it take at its slowest.
+    full_ms = 60 * 1448 * 8 / min(reached_bps) * 1e3
     rtts_ms = sorted(sample["rtt"] / 1e3 for sample in done.samples(0, "forward"))
-    assert 60 < rtts_ms[int(0.95 * len(rtts_ms))] < 100
+    assert 60 < rtts_ms[int(0.95 * len(rtts_ms))] < 1.1 * full_ms
     assert span.drops.get("queue_full", 0) > 0
 
 

@@ -25,8 +25,8 @@ pub fn evidence(case: &Case, _: &Finding, say: &mut Sentence) {
         ),
         (None, Some(shape)) => write!(
             say,
-            "losses are not independent: {} of the segments lost, flight at losses {:.2} times the \
-             mean, inter-loss gaps with CV {:.2} (random = 1)",
+            "losses after slow start are not independent: {} of the segments lost, flight at \
+             losses {:.2} times the mean, inter-loss gaps with CV {:.2} (random = 1)",
             percent(shape.ratio),
             shape.flight,
             shape.variation

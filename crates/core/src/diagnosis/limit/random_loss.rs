@@ -18,8 +18,8 @@ pub fn evidence(case: &Case, _: &Finding, say: &mut Sentence) {
     match case.losses {
         Some(shape) => write!(
             say,
-            "{} of the segments lost, unrelated to the flight size ({:.2} times the mean at \
-             losses); inter-loss gaps: CV {:.2} (random = 1)",
+            "{} of the segments lost after slow start, unrelated to the flight size ({:.2} times \
+             the mean at losses); inter-loss gaps: CV {:.2} (random = 1)",
             percent(shape.ratio),
             shape.flight,
             shape.variation

@@ -33,7 +33,7 @@ impl Gap {
     #[inline]
     fn of(ns: f32) -> Gap {
         // Half of what is cut off is added: the nearest one.
-        Gap((ns.max(1.0).to_bits() - ONE + (1 << (CUT - 1)) >> CUT) as u16)
+        Gap(((ns.max(1.0).to_bits() - ONE + (1 << (CUT - 1))) >> CUT) as u16)
     }
 
     fn ns(self) -> f32 {

@@ -327,3 +327,23 @@ proptest! {
         prop_assert_eq!(seen + rest, count(Counter::PacketsTcp));
     }
 }
+
+#[test]
+fn rows_that_are_held_leave_in_small_batches_and_later_ones_in_large_ones() {
+    let segments = numbered((0..20_000).map(|flow| segment(flow, 0, 'S')).collect());
+    let sizes = |rows_held| {
+        let mut pipeline = Pipeline::new(Options { rows_held, ..Options::default() });
+        segments.chunks(256).for_each(|batch| pipeline.push(batch));
+        let mut sizes = String::new();
+        while pipeline.finish() {
+            sizes.extend(pipeline.take(false).iter().map(|(_, batch)| match batch.num_rows() {
+                256..512 => 's',
+                8192..8448 => 'L',
+                _ => '?',
+            }));
+        }
+        sizes
+    };
+    assert_eq!(sizes(0), "LL");
+    assert_eq!(sizes(1024), "ssssLL");
+}

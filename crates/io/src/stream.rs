@@ -102,10 +102,11 @@ pub fn analyze(source: Source, options: Options) -> Result<Stream, Error> {
             "no input: name at least one capture, or - for a pipe".to_owned(),
         ));
     }
-    let options = Options { hash_seed: secret(), ..options };
     let shared = Arc::new(Shared::new(total_bytes(&source.inputs)));
     let inputs = Inputs::open_ahead(&source.inputs, &source.ahead, shared.clone());
     let ends = inputs.are_files() && source.pace.is_none();
+    let rows_held = if ends { ordered::MOST_ROWS } else { 0 };
+    let options = Options { hash_seed: secret(), rows_held, ..options };
     let sources = inputs.sources.clone();
     let live = source.pace.is_some();
     let numbers = (!live && source.part.is_none()).then(Numbers::default);

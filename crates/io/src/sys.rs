@@ -1,6 +1,7 @@
 //! The calls into C: the only `unsafe` code of tcpwhy.
 #![expect(unsafe_code, reason = "calling C is what this module is for")]
 
+pub(crate) mod memory;
 pub(crate) mod packet;
 pub(crate) mod realtime;
 

@@ -66,7 +66,7 @@ impl<R: Columns> Batches<R> {
         }
         self.build();
         // After a full batch comes another one; to grow column by column would copy each twice.
-        let room = if self.built >= rows::BATCH_ROWS { self.built } else { 0 };
+        let room = if self.built >= rows::SMALL_BATCH_ROWS { self.built } else { 0 };
         self.built = 0;
         let mut arrays: Vec<ArrayRef> = Vec::new();
         R::finish(std::mem::replace(&mut self.builder, R::builder(room)), &mut arrays);

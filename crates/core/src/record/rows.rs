@@ -18,14 +18,22 @@ pub struct Rows {
     pub segments: Batches<SegmentRow>,
     /// One per direction and interval, for fitting.
     pub observations: Batches<ObservedRow>,
+    /// Rows still to come that leave in small batches.
+    held: usize,
 }
 
 impl Rows {
+    /// No rows; the first `held` leave in small batches.
+    pub fn holding(held: usize) -> Rows {
+        Rows { held, ..Rows::default() }
+    }
+
     /// The batches that are ready: every row that waits with `all`.
     pub fn take(&mut self, all: bool) -> Vec<(Table, RecordBatch)> {
+        let enough = if self.held > 0 { SMALL_BATCH_ROWS } else { BATCH_ROWS };
         let mut ready = Vec::new();
         let mut add = |table, rows: usize, take: &mut dyn FnMut() -> Option<RecordBatch>| {
-            if all || rows >= BATCH_ROWS {
+            if all || rows >= enough {
                 ready.extend(take().map(|batch| (table, batch)));
             }
         };
@@ -36,9 +44,13 @@ impl Rows {
         let observed = &mut self.observations;
         add(Table::Observations, observed.len(), &mut || observed.take());
         add(Table::Segments, self.segments.len(), &mut || self.segments.take());
+        let given: usize = ready.iter().map(|(_, batch)| batch.num_rows()).sum();
+        self.held = self.held.saturating_sub(given);
         ready
     }
 }
 
 /// Rows per record batch: large enough for columnar work, small enough to stay in cache.
-pub(super) const BATCH_ROWS: usize = 8192;
+const BATCH_ROWS: usize = 8192;
+/// Rows of a small batch: numbers of one column are 2 kB, less than a flow was.
+pub(super) const SMALL_BATCH_ROWS: usize = 256;

@@ -16,6 +16,7 @@ use tcpwhy_core::pipeline::Table;
 
 use super::{Item, Numbers, counter_batch, lock};
 use crate::sources::Sources;
+use crate::sys::memory;
 
 /// Puts the rows of a run in order.
 pub(super) struct Ordered {
@@ -158,6 +159,10 @@ impl Ordered {
     /// Gives what is held, in order.
     fn release(&mut self) {
         let held = std::mem::take(&mut self.held);
+        if self.holds && self.rows > BATCH_ROWS {
+            // The flows have ended, and what writes the rows is of other sizes.
+            memory::give_back();
+        }
         for table in Table::ALL.into_iter().chain([Table::Observations]) {
             let of_table = held.iter().filter(|(held, _)| *held == table);
             let batches: Arc<[RecordBatch]> = of_table.map(|(_, batch)| batch.clone()).collect();
@@ -237,7 +242,7 @@ fn counters_of(batch: &RecordBatch) -> Counters {
 }
 
 /// Rows that are held: of a capture with 30,000 connections all, some 80 MB.
-const MOST_ROWS: usize = 1 << 16;
+pub(super) const MOST_ROWS: usize = 1 << 16;
 /// Rows of a batch, as the pipelines make them.
 const BATCH_ROWS: usize = 8192;
 

@@ -29,8 +29,8 @@ pub struct Options {
     /// Where the flow table's hash begins; who chooses what is captured must not know it. Rows do
     /// not depend on it.
     pub hash_seed: u64,
-    /// So many rows, the first ones, are held by whoever takes them until the run ends. They leave in
-    /// batches of a few hundred: those find room where flows were, those of thousands do not.
+    /// So many rows, the first ones, are held by whoever takes them until the run ends. They leave
+    /// in batches of a few hundred: those find room where flows were, those of thousands do not.
     pub rows_held: usize,
     /// Whether the refined diagnosis is made. Without it its columns are NULL; that is for
     /// measuring what it costs.

@@ -119,6 +119,6 @@ impl Pipeline {
 const CLOCK_SLACK: Nanos = Nanos(1_000_000_000);
 
 /// Flows ended at a time when the input has ended: their rows are a small batch.
-const FINISH_FLOWS: usize = 128;
+const FINISH_FLOWS: usize = 256;
 /// Slots searched for idle flows when nothing arrives.
 const TICK_SLOTS: usize = 4096;

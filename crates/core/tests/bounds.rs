@@ -337,7 +337,7 @@ fn rows_that_are_held_leave_in_small_batches_and_later_ones_in_large_ones() {
         let mut sizes = String::new();
         while pipeline.finish() {
             sizes.extend(pipeline.take(false).iter().map(|(_, batch)| match batch.num_rows() {
-                256..512 => 's',
+                512..1024 => 's',
                 8192..8448 => 'L',
                 _ => '?',
             }));
@@ -345,5 +345,5 @@ fn rows_that_are_held_leave_in_small_batches_and_later_ones_in_large_ones() {
         sizes
     };
     assert_eq!(sizes(0), "LL");
-    assert_eq!(sizes(1024), "ssssLL");
+    assert_eq!(sizes(2048), "ssssLL");
 }

@@ -21,15 +21,16 @@ impl Model {
         let unlike = |at: &usize| *at != answer;
         let rival =
             (0..chances.len()).filter(unlike).max_by(|&a, &b| chances[a].total_cmp(&chances[b]));
+        let ends = self.forest.ends(observed);
         let output = |answer| {
             if answer != STEADY {
                 return answer;
             }
-            let outputs = self.forest.log_odds(observed);
+            let outputs = self.forest.log_odds(&ends);
             varying(&outputs).map_or(STEADY, |_| ANSWERS + likeliest_kind(&outputs))
         };
         let (mine, other) = (output(answer), output(rival.expect("several answers")));
-        let moves = self.forest.moves(observed, mine, other);
+        let moves = self.forest.moves(&ends, mine, other);
         let (values, before) = moves.split_at(COUNT);
         // Of what is unknown nothing is said.
         let weights: [f32; COUNT] = std::array::from_fn(|item| match observed.values[item] {

@@ -1,8 +1,10 @@
 //! Trees whose nodes ask for one column each, and whose leaves hold log-odds of all outputs.
 //!
-//! A walk takes the same number of steps in every tree: nothing is left to be predicted, and
-//! processors walk several trees at once. A step is seven instructions. Numbers of nodes have two
-//! bytes, and there is room for one more than any of them, so that none needs a check.
+//! A walk takes the same number of steps in every tree: nothing is left to be predicted. A step is
+//! seven instructions that wait for a cache, so several trees are walked side by side. Numbers of
+//! nodes have two bytes, and there is room for one more than any of them: none needs a check.
+
+use std::ops::Range;
 
 use super::table::Table;
 use super::{ByOutput, OUTPUTS};
@@ -18,10 +20,12 @@ pub struct Forest {
     leaves: Vec<[ByOutput<i16>; LEAVES]>,
     /// What a step of a leaf is worth in log-odds.
     scale: f32,
-    /// By output, what each node changed in the mean log-odds of what passed the node above it in
-    /// the fit; behind all nodes stand the leaves.
-    steps: Vec<Box<[f32; ROOM]>>,
+    /// By output, the mean log-odds of what passed each node in the fit.
+    means: Vec<Box<[f32; NUMBERS]>>,
 }
+
+/// The leaf where the walk through each tree ends.
+pub struct Ends([u8; TREES]);
 
 /// A question, and where it leads to if the column is not below the threshold: the next node is for
 /// what is.
@@ -37,10 +41,12 @@ const DEPTH: usize = 6;
 const LEAVES: usize = 1 << DEPTH;
 /// Numbers of nodes.
 const NUMBERS: usize = 1 << 16;
+/// The most trees.
+const TREES: usize = NUMBERS / LEAVES;
+/// Trees that are walked side by side; there are no registers for more.
+const TOGETHER: usize = 4;
 /// A power of two above all of them.
 const ROOM: usize = 2 * NUMBERS;
-/// Where the steps of the first to the last question lead to: the last ones to leaves.
-const BEHIND: [usize; DEPTH] = [0, 0, 0, 0, 0, NUMBERS];
 /// Columns: the items, and what they said before.
 const COLUMNS: usize = 2 * COUNT;
 /// A question is its column, and by these bits where what is unknown goes and which ways end.
@@ -56,13 +62,26 @@ const KEYS: usize = (2 * COLUMNS).next_power_of_two();
 type Keys = [u32; KEYS];
 
 impl Forest {
-    /// The log-odds of each output.
-    pub fn log_odds(&self, observed: &Observed) -> ByOutput<f32> {
+    /// Walks down all trees.
+    pub fn ends(&self, observed: &Observed) -> Ends {
         let keys = keys(observed);
+        let mut ends = [0; TREES];
+        let blocks = ends.chunks_exact_mut(TOGETHER).take(self.leaves.len().div_ceil(TOGETHER));
+        for (block, ends) in blocks.enumerate() {
+            let mut at: [usize; TOGETHER] = std::array::from_fn(|n| root(block * TOGETHER + n));
+            for _ in 0..DEPTH {
+                at = at.map(|at| self.nodes[at].next(&keys));
+            }
+            ends.iter_mut().zip(at).for_each(|(end, at)| *end = (at % LEAVES) as u8);
+        }
+        Ends(ends)
+    }
+
+    /// The log-odds of each output.
+    pub fn log_odds(&self, ends: &Ends) -> ByOutput<f32> {
         let mut sums = [0i32; OUTPUTS];
-        for (tree, leaves) in self.leaves.iter().enumerate() {
-            let at = (0..DEPTH).fold(root(tree), |at, _| self.node(at).next(&keys));
-            for (sum, &worth) in sums.iter_mut().zip(&leaves[usize::from(at) % LEAVES]) {
+        for (leaves, &end) in self.leaves.iter().zip(&ends.0) {
+            for (sum, &worth) in sums.iter_mut().zip(&leaves[usize::from(end) % LEAVES]) {
                 *sum += i32::from(worth);
             }
         }
@@ -72,25 +91,24 @@ impl Forest {
     /// How much each column moved the log-odds of an output against those of its rival: what the
     /// steps down the trees changed in them, by the column that was asked (Saabas 2014). All of it
     /// adds up to the difference at the leaves less that at the roots.
-    pub fn moves(&self, observed: &Observed, output: usize, rival: usize) -> [f32; COLUMNS] {
-        let keys = keys(observed);
-        let (mine, other) = (&self.steps[output], &self.steps[rival]);
+    pub fn moves(&self, ends: &Ends, output: usize, rival: usize) -> [f32; COLUMNS] {
+        let (mine, other) = (&self.means[output], &self.means[rival]);
         let mut moves = [0.0; KEYS];
-        for tree in 0..self.leaves.len() {
-            // In the width of an address, since other places are found by it too.
-            let mut at = usize::from(root(tree));
-            for behind in BEHIND {
-                let node = &self.nodes[at];
-                at = usize::from(node.above) + usize::from(node.is_below(&keys));
-                moves[node.column()] += mine[behind + at] - other[behind + at];
+        for (tree, (leaves, &end)) in self.leaves.iter().zip(&ends.0).enumerate() {
+            // The leaf as a node: what is above it has its number without the last digits.
+            let at = |question| tree * LEAVES + ((LEAVES + usize::from(end)) >> (DEPTH - question));
+            let leaf = &leaves[usize::from(end) % LEAVES];
+            let mut before = mine[at(0)] - other[at(0)];
+            for question in 0..DEPTH {
+                let after = match question + 1 {
+                    DEPTH => (f32::from(leaf[output]) - f32::from(leaf[rival])) * self.scale,
+                    next => mine[at(next)] - other[at(next)],
+                };
+                moves[self.nodes[at(question)].column()] += after - before;
+                before = after;
             }
         }
         std::array::from_fn(|column| moves[column] + moves[COLUMNS + column])
-    }
-
-    #[inline(always)]
-    fn node(&self, at: u16) -> &Node {
-        &self.nodes[usize::from(at)]
     }
 
     /// Reads trees: nodes from the root on, left before right.
@@ -100,11 +118,11 @@ impl Forest {
             nodes: room(),
             leaves: Vec::new(),
             scale,
-            steps: (0..OUTPUTS).map(|_| room()).collect(),
+            means: (0..OUTPUTS).map(|_| room()).collect(),
         };
         table.many(|table| {
             let tree = forest.leaves.len();
-            assert!(tree < NUMBERS / LEAVES, "too many trees: see ROUNDS of tools/fit");
+            assert!(tree < TREES, "too many trees: see ROUNDS of tools/fit");
             let first = tree * LEAVES;
             forest.leaves.push([[0; OUTPUTS]; LEAVES]);
             // Where nothing is asked, both ways lead to the same leaf.
@@ -126,10 +144,18 @@ impl Forest {
         is_leaf: bool,
     ) -> ByOutput<f32> {
         if is_leaf {
-            let (leaf, height) = (table.leaf(), DEPTH as u32 - node.ilog2());
-            let leaves = self.leaves.last_mut().expect("of this tree");
-            leaves[(node << height) - LEAVES..((node + 1) << height) - LEAVES].fill(leaf);
-            return leaf.map(|worth| f32::from(worth) * self.scale);
+            let leaf = table.leaf();
+            let worth = leaf.map(|worth| f32::from(worth) * self.scale);
+            for height in 0..=DEPTH - node.ilog2() as usize {
+                let under = node << height..(node + 1) << height;
+                if under.start < LEAVES {
+                    self.set_means(tree + under.start..tree + under.end, &worth);
+                } else {
+                    let leaves = self.leaves.last_mut().expect("of this tree");
+                    leaves[under.start - LEAVES..under.end - LEAVES].fill(leaf);
+                }
+            }
+            return worth;
         }
         assert!(node < LEAVES, "a tree too deep: see max_depth of tools/fit");
         let word = table.u16();
@@ -140,23 +166,23 @@ impl Forest {
         let share = f32::from(table.u8()) / 255.0;
         let below = self.grow(table, tree, 2 * node + 1, word & LEAF_BELOW > 0);
         let above = self.grow(table, tree, 2 * node, word & LEAF_ABOVE > 0);
-        let under = BEHIND[node.ilog2() as usize] + tree + 2 * node % LEAVES;
-        let mut mean = [0.0; OUTPUTS];
-        for (output, steps) in self.steps.iter_mut().enumerate() {
-            mean[output] = share * below[output] + (1.0 - share) * above[output];
-            steps[under + 1] = below[output] - mean[output];
-            steps[under] = above[output] - mean[output];
-        }
+        let mean = std::array::from_fn(|at| share * below[at] + (1.0 - share) * above[at]);
+        self.set_means(tree + node..tree + node + 1, &mean);
         mean
+    }
+
+    fn set_means(&mut self, nodes: Range<usize>, mean: &ByOutput<f32>) {
+        for (means, &mean) in self.means.iter_mut().zip(mean) {
+            means[nodes.clone()].fill(mean);
+        }
     }
 }
 
 impl Node {
     /// Where it leads to.
     #[inline(always)]
-    fn next(&self, keys: &Keys) -> u16 {
-        // In two bytes: an addition with carry, where a wider sum would become part of an address.
-        self.above.wrapping_add(u16::from(self.is_below(keys)))
+    fn next(&self, keys: &Keys) -> usize {
+        usize::from(self.above) + usize::from(self.is_below(keys))
     }
 
     #[inline(always)]
@@ -171,14 +197,14 @@ impl Node {
 }
 
 /// Room for all numbers, made on the heap.
-fn room<T: Clone + Default>() -> Box<[T; ROOM]> {
-    let room = vec![T::default(); ROOM].into_boxed_slice().try_into();
+fn room<T: Clone + Default, const LEN: usize>() -> Box<[T; LEN]> {
+    let room = vec![T::default(); LEN].into_boxed_slice().try_into();
     room.unwrap_or_else(|_| unreachable!("as long as it was made"))
 }
 
 /// The number of the first node of a tree.
-fn root(tree: usize) -> u16 {
-    (tree * LEAVES + 1) as u16
+fn root(tree: usize) -> usize {
+    tree * LEAVES + 1
 }
 
 fn keys(observed: &Observed) -> Keys {

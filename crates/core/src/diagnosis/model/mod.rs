@@ -63,7 +63,7 @@ pub struct Model {
 impl Model {
     /// What the items say.
     pub fn asked(&self, observed: &Observed) -> Said {
-        let outputs = self.forest.log_odds(observed);
+        let outputs = self.forest.log_odds(&self.forest.ends(observed));
         let mut log_odds = *outputs.first_chunk().expect("the answers come first");
         log_odds[STEADY] = together(outputs[STEADY], varies(&outputs));
         Said { log_odds, varying: varying(&outputs) }
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn a_link_of_ones_own_is_as_likely_as_all_of_its_outputs() {
         let observed = Memory::default().observe(&Case::default());
-        let outputs = MODEL.forest.log_odds(&observed);
+        let outputs = MODEL.forest.log_odds(&MODEL.forest.ends(&observed));
         let said = MODEL.asked(&observed);
         let kinds: f32 = outputs[ANSWERS..].iter().map(|odds| odds.exp()).sum();
         let all = outputs[STEADY].exp() + kinds;

@@ -119,11 +119,12 @@ fn trees_lead_where_the_file_says() {
             let leaf = tree.walk(&observed, &mut moves);
             sums.iter_mut().zip(leaf).for_each(|(sum, worth)| *sum += f64::from(worth));
         }
-        let found = forest.log_odds(&observed);
+        let ends = forest.ends(&observed);
+        let found = forest.log_odds(&ends);
         for (found, sum) in found.iter().zip(sums) {
             assert!((f64::from(*found) - sum).abs() < 1e-3, "{found} {sum}");
         }
-        let found = forest.moves(&observed, 3, 7);
+        let found = forest.moves(&ends, 3, 7);
         for (found, moved) in found.iter().zip(&moves) {
             assert!((found - (moved[3] - moved[7])).abs() < 1e-3, "{found} {moved:?}");
         }
@@ -152,18 +153,18 @@ fn seen(value: f32) -> Observed {
 #[test]
 fn a_question_splits_and_what_is_unknown_has_its_side() {
     let forest = one_question();
-    assert_eq!(forest.log_odds(&seen(0.4))[..2], [1.0, 0.0]);
-    assert_eq!(forest.log_odds(&seen(0.5))[..2], [0.0, 1.0]);
-    assert_eq!(forest.log_odds(&seen(f32::NAN))[..2], [1.0, 0.0]);
+    assert_eq!(forest.log_odds(&forest.ends(&seen(0.4)))[..2], [1.0, 0.0]);
+    assert_eq!(forest.log_odds(&forest.ends(&seen(0.5)))[..2], [0.0, 1.0]);
+    assert_eq!(forest.log_odds(&forest.ends(&seen(f32::NAN)))[..2], [1.0, 0.0]);
 }
 
 #[test]
 fn moves_add_up_to_the_log_odds() {
     let forest = one_question();
-    let moves = forest.moves(&seen(0.7), 1, 0);
+    let moves = forest.moves(&forest.ends(&seen(0.7)), 1, 0);
     // All of the fit went below, so that the root's means are those of the leaf there.
     let root = 0.0 - 1.0;
-    let leaf = forest.log_odds(&seen(0.7));
+    let leaf = forest.log_odds(&forest.ends(&seen(0.7)));
     assert_eq!(root + moves[0], leaf[1] - leaf[0]);
     assert!(moves[1..].iter().all(|&moved| moved == 0.0));
 }

@@ -141,6 +141,7 @@ def test_a_path_of_tbf_is_what_was_asked_for(tmp_path):
     asked_bps = 10e6 * 1448 / 1514
     reached_bps = goodputs_bps(done.samples(0, "forward"), from_s=one.expect[0].from_s)
     assert 0.96 * asked_bps < max(reached_bps) < 1.01 * asked_bps
+    assert span.goodput_bps < 1.02 * asked_bps
     assert span.goodput_bps < 1.02 * statistics.median(reached_bps)
     # 60 packets wait, for as long as the machine made it take at its slowest.
     full_ms = 60 * 1448 * 8 / min(reached_bps) * 1e3

@@ -10,7 +10,7 @@ mod tables;
 
 pub use column::{Cell, Columns, field, finish};
 pub(crate) use observed::ObservedRow;
-pub use rows::Rows;
+pub use rows::{BATCH_ROWS, Rows};
 pub(crate) use stall::{StallFacts, StallRow};
 pub use table::Table;
 pub use tables::*;

@@ -13,6 +13,7 @@ use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
 use arrow_select::interleave::interleave_record_batch;
 use tcpwhy_core::counter::{Counter, Counters};
 use tcpwhy_core::pipeline::Table;
+use tcpwhy_core::record::BATCH_ROWS;
 
 use super::{Item, Numbers, counter_batch, lock};
 use crate::sources::Sources;
@@ -243,8 +244,6 @@ fn counters_of(batch: &RecordBatch) -> Counters {
 
 /// Rows that are held: of a capture with 30,000 connections all, some 80 MB.
 pub(super) const MOST_ROWS: usize = 1 << 16;
-/// Rows of a batch, as the pipelines make them.
-const BATCH_ROWS: usize = 8192;
 
 #[cfg(test)]
 mod tests {

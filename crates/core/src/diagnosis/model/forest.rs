@@ -1,7 +1,7 @@
 //! Trees whose nodes ask for one column each, and whose leaves hold log-odds of all outputs.
 //!
 //! A walk takes the same number of steps in every tree: nothing is left to be predicted. A step is
-//! seven instructions that wait for a cache, so several trees are walked side by side. Numbers of
+//! nine instructions that wait for a cache, so several trees are walked side by side. Numbers of
 //! nodes have two bytes, and there is room for one more than any of them: none needs a check.
 
 use std::ops::Range;

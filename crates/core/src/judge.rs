@@ -23,6 +23,7 @@ use crate::record::{Ends, Judgement, Table, Text, Verdict};
 use crate::score::{Evidence, Scores};
 use crate::units::{BitRate, Nanos};
 use crate::verdict;
+use crate::wire::address::AddressText;
 
 /// A half to be judged, with what is known of the flow around it.
 pub struct Judge<'a> {
@@ -120,27 +121,23 @@ impl Judge<'_> {
     /// Judges the next interval, and says what to report of it if `rows` are wanted.
     pub fn interval(&mut self, interval: &Interval, rows: bool) -> Option<Judgement> {
         self.observed = None;
-        let refined = self.options.refined.then(|| {
-            let length = interval.end.since(interval.start);
-            let mut case = self.case(interval.sums());
-            case.over_all_bps =
-                BitRate::of(interval.sums().unique_bytes, length).map(|rate| rate.0);
-            let (finding, observed) = self.tally.get_or_insert_default().judge(&mut case, length);
-            (case, finding, observed)
-        });
+        if !self.options.refined {
+            return rows.then(|| self.paper_of_interval(interval));
+        }
+        let length = interval.end.since(interval.start);
+        let mut case = self.case(interval.sums());
+        case.over_all_bps = BitRate::of(interval.sums().unique_bytes, length).map(|rate| rate.0);
+        let (finding, observed) = self.tally.get_or_insert_default().judge(&mut case, length);
         if !rows {
             return None;
         }
-        let window = &interval.window;
-        let (scores, mut columns) = self.paper(interval.kind, &window.sums, window.gaps.as_deref());
-        if let Some((case, finding, observed)) = refined {
-            self.refine(&mut columns, &case, finding.as_ref());
-            if let Some((finding, observed)) = finding.as_ref().zip(observed.as_ref()) {
-                argue(&mut columns, observed, finding);
-            }
-            let wanted = self.options.tables.contains(&Table::Observations);
-            let observed = wanted.then(|| observed.unwrap_or_else(|| self.look(&case)));
-            self.observed = observed.map(Box::new);
+        let (scores, mut columns) = self.paper_of_interval(interval);
+        self.refine(&mut columns, &case, finding.as_ref());
+        if let Some((finding, observed)) = finding.as_ref().zip(observed.as_ref()) {
+            argue(&mut columns, observed, finding);
+        }
+        if self.options.tables.contains(&Table::Observations) {
+            self.observed = Some(observed.unwrap_or_else(|| Box::new(self.look(&case))));
         }
         Some((scores, columns))
     }
@@ -200,7 +197,7 @@ impl Judge<'_> {
         let (scores, mut columns) = self.paper(period.kind, &period.sums, gaps.as_ref());
         if self.options.refined {
             let case = self.case(&period.sums);
-            let look = |case: &Case| self.look(case);
+            let look = |case: &Case| Box::new(self.look(case));
             let (finding, observed) = diagnose(&case, &mut Belief::default(), look);
             let finding = finding.or_else(|| at_once(&case));
             self.refine(&mut columns, &case, finding.as_ref());
@@ -291,7 +288,7 @@ impl Judge<'_> {
         let next = headroom.ok().and_then(|headroom| headroom.next);
         columns.next_limitation = next.map(Limitation::name);
         columns.evidence = Some(evidence::sentence(case, finding));
-        let Ends { src, dst, .. } = self.ends;
+        let [src, dst] = [self.ends.src, self.ends.dst].map(AddressText::from);
         let advised =
             Advised { case, cause: finding.cause, headroom: headroom.ok(), src: &src, dst: &dst };
         columns.remedy = Some(advised.remedy());
@@ -307,6 +304,10 @@ impl Judge<'_> {
             headers_bytes: self.half.headers_len(),
             prototype: self.options.compat_seed.then_some(&self.half.totals.seed),
         })
+    }
+
+    fn paper_of_interval(&self, interval: &Interval) -> Judgement {
+        self.paper(interval.kind, &interval.window.sums, interval.window.gaps.as_deref())
     }
 
     /// The paper's verdict for a span, as columns.

@@ -2,8 +2,9 @@
 //!
 //! MODE is `read` (frames only), `decode` (segments), `hash` (and the hash of their flows),
 //! `analyze` (everything, with so many workers; 0 is one per core), or `paper` (the same without
-//! the refined diagnosis, for what that costs). Prints packets, CPU time of the process per packet,
-//! wall time and the largest resident set. CPU time, since machines are shared.
+//! the refined diagnosis, for what that costs). `parquet` makes the rows of flows a Parquet file as
+//! well, of which nothing is kept. Prints packets, CPU time of the process per packet, wall time
+//! and the largest resident set. CPU time, since machines are shared.
 //!
 //! `rows` prints every row of every table but `segments`, file by file: two builds can be compared
 //! by what they say. Stalls come from a run of their own, since a run with them takes no segment
@@ -19,6 +20,7 @@ use tcpwhy_core::counter::Counter;
 use tcpwhy_core::pipeline::{Options, Table};
 use tcpwhy_core::wire::hash::HashKey;
 use tcpwhy_core::wire::{Decoder, Segment};
+use tcpwhy_io::parquet::Writer;
 use tcpwhy_io::{Source, Stream, analyze, read_frames};
 
 fn main() {
@@ -43,10 +45,12 @@ fn main() {
             })
         }
         "analyze" | "paper" => run(inputs, workers, mode == "analyze"),
+        "parquet" => write_parquet(inputs, workers).expect("rows of flows fit the file"),
         "rows" | "segments" => return print_rows(inputs, workers, mode == "segments"),
         _ => {
             eprintln!(
-                "usage: throughput read|decode|hash|analyze|paper|rows|segments WORKERS FILE..."
+                "usage: throughput read|decode|hash|analyze|paper|parquet|rows|segments \
+                 WORKERS FILE..."
             );
             std::process::exit(2);
         }
@@ -81,6 +85,24 @@ fn run(inputs: Vec<PathBuf>, workers: usize, refined: bool) -> u64 {
     }
     eprintln!("{rows} rows");
     stream.progress().packets
+}
+
+/// The same with the rows of flows written, as users have them.
+fn write_parquet(inputs: Vec<PathBuf>, workers: usize) -> parquet::errors::Result<u64> {
+    let source = Source { inputs, workers, ..Source::default() };
+    let mut stream = begin(source, Options::default());
+    let mut writer = Writer::new(&Table::Flows.schema())?;
+    let mut written = 0;
+    for item in &mut stream {
+        match item {
+            Ok((Table::Flows, batch)) => written += writer.put(&batch)?.len(),
+            Ok(_) => {}
+            Err(error) => eprintln!("{error}"),
+        }
+    }
+    written += writer.end()?.len();
+    eprintln!("{written} bytes");
+    Ok(stream.progress().packets)
 }
 
 fn begin(source: Source, options: Options) -> Stream {

@@ -109,8 +109,8 @@ pub const ONE_WAY: &str =
 pub fn diagnose(
     case: &Case,
     belief: &mut Belief,
-    look: impl FnOnce(&Case) -> Observed,
-) -> (Option<Finding>, Option<Observed>) {
+    look: impl FnOnce(&Case) -> Box<Observed>,
+) -> (Option<Finding>, Option<Box<Observed>>) {
     if case.facts.span_s <= 0.0 {
         return (None, None);
     }
@@ -142,7 +142,7 @@ pub fn diagnose(
 /// The same of a span that stands alone.
 #[cfg(test)]
 pub fn diagnose_alone(case: &Case) -> Option<Finding> {
-    diagnose(case, &mut Belief::default(), |case| Memory::default().look(case)).0
+    diagnose(case, &mut Belief::default(), |case| Box::new(Memory::default().look(case))).0
 }
 
 /// What chances of all limitations make of an interval; its shares are not known yet.

@@ -43,11 +43,15 @@ impl Tally {
 
     /// Judges the next interval, of `span`: the finding to report, and what the items say of it if
     /// they were asked. They remember no other interval.
-    pub fn judge(&mut self, case: &mut Case, span: Nanos) -> (Option<Finding>, Option<Observed>) {
+    pub fn judge(
+        &mut self,
+        case: &mut Case,
+        span: Nanos,
+    ) -> (Option<Finding>, Option<Box<Observed>>) {
         case.history = self.history;
         self.history.add(case);
         let (finding, observed) =
-            diagnose(case, &mut self.belief, |case| self.memory.observe(case));
+            diagnose(case, &mut self.belief, |case| Box::new(self.memory.observe(case)));
         finding.iter().for_each(|finding| self.add(finding, span.as_secs_f64()));
         (finding, observed)
     }

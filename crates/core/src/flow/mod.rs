@@ -14,6 +14,7 @@ pub mod handshake;
 pub mod loss;
 pub mod observer;
 pub mod path;
+mod rounded;
 pub mod stall;
 pub mod table;
 pub mod time;

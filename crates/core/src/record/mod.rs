@@ -30,7 +30,7 @@ pub struct Batches<R: Columns> {
 
 impl<R: Columns> Default for Batches<R> {
     fn default() -> Self {
-        Batches { schema: schema::<R>(), builder: R::builder(0), built: 0, waiting: Vec::new() }
+        Batches { schema: schema::<R>(), builder: R::builder(None), built: 0, waiting: Vec::new() }
     }
 }
 
@@ -66,10 +66,11 @@ impl<R: Columns> Batches<R> {
         }
         self.build();
         // After a full batch comes another one; to grow column by column would copy each twice.
-        let room = if self.built >= rows::SMALL_BATCH_ROWS { self.built } else { 0 };
+        let full = self.built >= rows::SMALL_BATCH_ROWS;
+        let next = R::builder(Some(&self.builder).filter(|_| full));
         self.built = 0;
         let mut arrays: Vec<ArrayRef> = Vec::new();
-        R::finish(std::mem::replace(&mut self.builder, R::builder(room)), &mut arrays);
+        R::finish(std::mem::replace(&mut self.builder, next), &mut arrays);
         let batch = RecordBatch::try_new(self.schema.clone(), arrays);
         Some(batch.expect("builders and schema come from one declaration"))
     }

@@ -31,13 +31,13 @@ pub struct Builder {
 impl Columns for ObservedRow {
     type Builder = Builder;
 
-    fn builder(rows: usize) -> Builder {
+    fn builder(_: Option<&Builder>) -> Builder {
         Builder {
             flow_id: UInt64Builder::new(),
             direction: StringBuilder::new(),
             times: Default::default(),
             // Hardly any run wants them: no room ahead for so many columns.
-            values: (0..2 * items::COUNT).map(|_| Float32Builder::with_capacity(rows)).collect(),
+            values: (0..2 * items::COUNT).map(|_| Float32Builder::with_capacity(0)).collect(),
         }
     }
 

@@ -1,5 +1,6 @@
-//! A curve over time in little room: a point is kept as what it adds to the one before.
+//! A curve over time in little room: a point is kept as what it adds to the one before, rounded.
 
+use crate::flow::rounded::Rounded;
 use crate::units::Nanos;
 
 /// A point of a curve that rises.
@@ -11,21 +12,40 @@ pub struct Point {
     pub bytes: u64,
 }
 
-/// The points in order.
+/// The points in order. Each is right to a two-thousandth of what it adds: a step begins where the
+/// one before it ends as it is kept, so that no error is carried on.
 #[derive(Debug, Default)]
 pub struct Curve {
     steps: Vec<Step>,
-    /// What the steps add that are too wide, one after the other.
-    wide: Vec<Point>,
     first: Point,
+    /// The newest one, and where the steps end.
     last: Point,
+    kept: Point,
 }
 
-/// From one point to the next, or [`WIDE`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// From one point to the next.
+#[derive(Clone, Copy, Debug)]
 struct Step {
-    ns: u32,
-    bytes: u32,
+    ns: Rounded,
+    bytes: Rounded,
+}
+
+impl Step {
+    #[inline]
+    fn between(from: Point, to: Point) -> Step {
+        let rounded = |number: i64| match number > 0 {
+            true => Rounded::of(number as f32),
+            false => Rounded::default(),
+        };
+        let bytes = to.bytes.wrapping_sub(from.bytes) as i64;
+        Step { ns: rounded(to.ts.since(from.ts).0), bytes: rounded(bytes) }
+    }
+
+    #[inline]
+    fn after(self, point: Point) -> Point {
+        let [ns, bytes] = [self.ns, self.bytes].map(|rounded| rounded.number() as i64);
+        Point { ts: point.ts + Nanos(ns), bytes: point.bytes.wrapping_add(bytes as u64) }
+    }
 }
 
 impl Curve {
@@ -50,32 +70,21 @@ impl Curve {
     #[inline]
     pub fn push(&mut self, point: Point) {
         if self.steps.is_empty() {
-            (self.first, self.last) = (point, point);
+            (self.first, self.kept) = (point, point);
         }
         if self.steps.len() == self.steps.capacity() {
             self.steps.reserve_exact(ROOM);
         }
-        let ns = point.ts.since(self.last.ts).0;
-        let bytes = point.bytes.wrapping_sub(self.last.bytes);
-        let mut step = Step { ns: ns as u32, bytes: bytes as u32 };
-        if (ns as u64).max(bytes) >= u64::from(u32::MAX) {
-            self.wide.push(Point { ts: Nanos(ns), bytes });
-            step = WIDE;
-        }
+        let step = Step::between(self.kept, point);
         self.steps.push(step);
-        self.last = point;
+        (self.last, self.kept) = (point, step.after(self.kept));
     }
 
     /// All points.
     pub fn points(&self) -> Vec<Point> {
-        let (mut at, mut wide) = (self.first, self.wide.iter());
-        let points = self.steps.iter().map(|&step| {
-            let added = match step {
-                WIDE => wide.next().copied().unwrap_or_default(),
-                Step { ns, bytes } => Point { ts: Nanos(i64::from(ns)), bytes: u64::from(bytes) },
-            };
-            let bytes = at.bytes.wrapping_add(added.bytes);
-            at = Point { ts: at.ts + added.ts, bytes };
+        let mut at = self.first;
+        let points = self.steps.iter().map(|step| {
+            at = step.after(at);
             at
         });
         points.collect()
@@ -83,16 +92,14 @@ impl Curve {
 
     /// Drops every second point, not the last one, since the curve ends there.
     pub fn halve(&mut self) {
-        let kept = self.points();
+        let (kept, last) = (self.points(), self.last);
         self.steps.clear();
-        self.wide.clear();
         let odd = kept.len().is_multiple_of(2);
         kept.iter().skip(usize::from(odd)).step_by(2).for_each(|&point| self.push(point));
+        self.last = last;
     }
 }
 
-/// Both too wide for 32 bits: the next of [`Curve::wide`].
-const WIDE: Step = Step { ns: u32::MAX, bytes: u32::MAX };
 /// Points for which room is made at a time.
 const ROOM: usize = 32;
 
@@ -101,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn points_come_out_as_they_went_in_whatever_lies_between_them() {
+    fn points_come_out_near_where_they_went_in_whatever_lies_between_them() {
         let (mut curve, mut expected) = (Curve::default(), Vec::new());
         let (mut ts, mut bytes) = (Nanos(1 << 60), 7);
         let spans = [0, 1, 1 << 20, u32::MAX.into(), 1 << 32, 1 << 50];
@@ -111,18 +118,32 @@ mod tests {
             ts += Nanos(spans[number % 6]);
             bytes += spans[number / 6 % 6] as u64;
         }
+        // What a step adds at most, of those that led to the points.
+        let most = *spans.iter().max().expect("some");
         for _ in 0..4 {
-            assert_eq!(curve.points(), expected);
-            assert_eq!(
-                (curve.first(), curve.last()),
-                (expected.first().copied(), expected.last().copied())
-            );
+            for (found, point) in curve.points().iter().zip(&expected) {
+                let off_ns = (found.ts.0 - point.ts.0).abs();
+                let off_bytes = found.bytes.abs_diff(point.bytes) as i64;
+                assert!(off_ns.max(off_bytes) <= most / 1000, "{found:?} for {point:?}");
+            }
+            assert_eq!(curve.len(), expected.len());
+            assert_eq!(curve.last(), expected.last().copied());
             let mut odd = expected.len().is_multiple_of(2);
             expected.retain(|_| {
                 odd = !odd;
                 odd
             });
             curve.halve();
+        }
+    }
+    #[test]
+    fn no_error_is_carried_on() {
+        let mut curve = Curve::default();
+        let at = |n: u64| Point { ts: Nanos(n as i64 * 1_234_567), bytes: n * 1_449 };
+        (0..1000).for_each(|n| curve.push(at(n)));
+        for (found, n) in curve.points().into_iter().zip(0..) {
+            assert!(found.bytes.abs_diff(at(n).bytes) <= 1, "{found:?} is number {n}");
+            assert!((found.ts.0 - at(n).ts.0).abs() <= 1_000, "{found:?} is number {n}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The samples of one estimate, in little room: three bytes each.
 
 use super::Sample;
+use crate::flow::rounded::Rounded;
 
 /// Samples in order. Their memory is never moved, and stays when they are cleared: all flows would
 /// leave holes at other times.
@@ -21,24 +22,8 @@ pub struct Samples {
 /// Some samples, and what they say of their sizes: a number in `sizes`, or [`OTHER`].
 #[derive(Debug)]
 struct Chunk {
-    gaps: [Gap; CHUNK],
+    gaps: [Rounded; CHUNK],
     sizes: [u8; CHUNK],
-}
-
-/// A gap of 1 ns to 2^64 ns, to 0.05 %: the power of two below it, and eleven digits.
-#[derive(Clone, Copy, Debug, Default)]
-struct Gap(u16);
-
-impl Gap {
-    #[inline]
-    fn of(ns: f32) -> Gap {
-        // Half of what is cut off is added: the nearest one.
-        Gap(((ns.max(1.0).to_bits() - ONE + (1 << (CUT - 1))) >> CUT) as u16)
-    }
-
-    fn ns(self) -> f32 {
-        f32::from_bits((u32::from(self.0) << CUT) + ONE)
-    }
 }
 
 impl Samples {
@@ -59,14 +44,14 @@ impl Samples {
             self.grow();
         }
         let chunk = &mut self.chunks[self.len / CHUNK];
-        (chunk.gaps[at], chunk.sizes[at]) = (Gap::of(gap_ns), self.number);
+        (chunk.gaps[at], chunk.sizes[at]) = (Rounded::of(gap_ns), self.number);
         self.len += 1;
     }
 
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        self.chunks.push(Box::new(Chunk { gaps: [Gap::default(); CHUNK], sizes: [0; CHUNK] }));
+        self.chunks.push(Box::new(Chunk { gaps: [Rounded::default(); CHUNK], sizes: [0; CHUNK] }));
     }
 
     /// Finds the number of another size than the one before.
@@ -102,7 +87,7 @@ impl Samples {
         for chunk in self.chunks.iter().take(self.len.div_ceil(CHUNK)) {
             samples.extend(chunk.gaps.iter().zip(&chunk.sizes).map(|(gap, &size)| Sample {
                 bits: sizes[usize::from(size) % MOST_SIZES],
-                gap_ns: gap.ns(),
+                gap_ns: gap.number(),
             }));
         }
         samples.truncate(self.len);
@@ -121,29 +106,12 @@ impl Samples {
 const CHUNK: usize = 64;
 /// Sizes that have a number. Few, since they are searched.
 const MOST_SIZES: usize = 16;
-/// Bits of 1.0, and how many of a number's last ones are cut off.
-const ONE: u32 = 1.0f32.to_bits();
-const CUT: u32 = 13;
 /// The size is one of the others.
 const OTHER: u8 = u8::MAX;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn kept(gap_ns: f32) -> f32 {
-        Gap::of(gap_ns).ns()
-    }
-
-    #[test]
-    fn a_gap_is_kept_to_a_twentieth_of_a_percent() {
-        let mut gap_ns = 1.0f32;
-        while gap_ns < 1e15 {
-            assert!((kept(gap_ns) / gap_ns - 1.0).abs() <= 0.0005, "{gap_ns}");
-            gap_ns *= 1.000_37;
-        }
-        assert_eq!((kept(0.0), kept(1.0), kept(1024.0)), (1.0, 1.0, 1024.0));
-    }
 
     #[test]
     fn samples_come_out_as_they_went_in_however_many_sizes_there_are() {
@@ -154,7 +122,10 @@ mod tests {
             added.iter().for_each(|&(bytes, gap_ns)| samples.push(bytes, gap_ns));
             let expected: Vec<Sample> = added
                 .iter()
-                .map(|&(bytes, gap_ns)| Sample { bits: bytes as f32 * 8.0, gap_ns: kept(gap_ns) })
+                .map(|&(bytes, gap_ns)| Sample {
+                    bits: bytes as f32 * 8.0,
+                    gap_ns: Rounded::of(gap_ns).number(),
+                })
                 .collect();
             assert_eq!((samples.len(), samples.unpack()), (200, expected), "{sizes} sizes");
             samples.clear();

@@ -54,3 +54,12 @@ def test_the_page_keeps_what_is_around_the_tables(tmp_path):
     assert "| time | 2 | 5.00 |" in found
     assert "1 of 2 items cost nothing" in found
     assert "old" not in found
+
+
+def test_a_page_without_a_place_for_the_tables_is_refused(tmp_path):
+    path = tmp_path / "page.md"
+    for text in (None, "a page\n", f"only {ablation.BEGIN}\n"):
+        if text is not None:
+            path.write_text(text)
+        with pytest.raises(SystemExit, match=r"page\.md: a page with <!-- ablation -->"):
+            ablation.around(path)

@@ -36,6 +36,8 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=PAGE)
     parser.add_argument("--workers", type=int, default=2, help="processes")
     options = parser.parse_args()
+    # It takes an hour: a page without a place for the tables is better known before.
+    around(options.output)
     fitted, judging = (
         gather.gather(name, seeds, gather.of_world, options.cache, options.workers)
         for name, seeds in (
@@ -127,10 +129,18 @@ def page(
     return "\n".join(lines)
 
 
+def around(path: Path) -> tuple[str, str]:
+    """Give what stands before and after the marks of a page."""
+    try:
+        before, rest = path.read_text("utf-8").split(BEGIN)
+        return before, rest.split(END, 1)[1]
+    except (OSError, ValueError, IndexError) as error:
+        raise SystemExit(f"{path}: a page with {BEGIN} and {END} is needed: {error}") from error
+
+
 def write(path: Path, text: str) -> None:
     """Put the tables between the marks of a page."""
-    before, rest = path.read_text("utf-8").split(BEGIN)
-    _, after = rest.split(END, 1)
+    before, after = around(path)
     path.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", "utf-8")
 
 

@@ -336,12 +336,8 @@ impl<F> Table<F> {
         while ended < count
             && let Some(mut slot) = self.slots.pop()
         {
-            if let Some(soon) = self.slots.len().checked_sub(AHEAD) {
-                let Slot { flow, log, .. } = &self.slots[soon];
-                black_box(match flow {
-                    Some(_) => self.pools.bursts.touch(log),
-                    None => self.pools.short.touch_all(log),
-                });
+            if self.slots.len().is_multiple_of(short::TOUCHED) {
+                self.touch_last();
             }
             if slot.held() {
                 slot.finish(&mut self.pools, analyse);
@@ -352,6 +348,17 @@ impl<F> Table<F> {
             *self = Table::new(self.hash_key, self.limits);
         }
         !self.slots.is_empty()
+    }
+
+    /// Reads what the last slots will need when their flows end, as [`Table::touch`] does.
+    fn touch_last(&self) {
+        let last = &self.slots[self.slots.len().saturating_sub(short::TOUCHED)..];
+        let logs = |has_state: bool| {
+            let of_kind = last.iter().filter(move |slot| slot.flow.is_some() == has_state);
+            of_kind.map(|slot| &slot.log)
+        };
+        let long = logs(true).fold(0, |sum, log| sum ^ self.pools.bursts.touch(log));
+        black_box(long ^ self.pools.short.touch_all(logs(false)));
     }
 
     fn end(&mut self, id: usize, analyse: &mut impl Analyse<Flow = F>) {
@@ -474,8 +481,6 @@ fn mixed(key: &FlowKey) -> usize {
 const _: () = assert!(size_of::<Slot<()>>() == 64);
 /// Segments of which the memory accesses overlap.
 const BATCH: usize = 32;
-/// So many slots before it is its turn, the log of a flow is read when all flows end.
-const AHEAD: usize = 4;
 /// Segments that are analysed together: a flow with fewer never gets state.
 const BURST: usize = short::LONGEST;
 /// Bursts after which a flow counts as long: 192 segments.

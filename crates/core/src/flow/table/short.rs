@@ -165,14 +165,17 @@ impl Pool {
         self.pages.get(page).and_then(|page| page.words.get(at)).map_or(0, |&word| word)
     }
 
-    /// Something of every block of `log`, for the same reason.
-    #[inline]
-    pub fn touch_all(&self, log: &Log) -> u32 {
-        let (mut sum, mut block) = (0, newest(log));
-        while block != NONE {
-            let (page, at) = place(block);
-            block = self.pages[page].words[at];
-            sum ^= block;
+    /// Something of every block of some logs, for the same reason. A block names the one before it,
+    /// so one of each log is read, and then the next of each: these reads overlap.
+    pub fn touch_all<'a>(&self, logs: impl Iterator<Item = &'a Log>) -> u32 {
+        let (mut blocks, mut sum) = ([NONE; TOUCHED], 0);
+        blocks.iter_mut().zip(logs).for_each(|(block, log)| *block = newest(log));
+        while blocks.iter().any(|&block| block != NONE) {
+            for block in blocks.iter_mut().filter(|block| **block != NONE) {
+                let (page, at) = place(*block);
+                *block = self.pages[page].words[at];
+                sum ^= *block;
+            }
         }
         sum
     }
@@ -282,6 +285,8 @@ const LENGTHS: [usize; 8] = [12, 20, 16, 16, 32, 64, 128, 256];
 const PAGE_WORDS: usize = 1 << 15;
 /// Words of the longest log.
 const JOINED: usize = 1 + LONGEST * MOST;
+/// Logs that are touched together.
+pub const TOUCHED: usize = 8;
 /// No block.
 const NONE: u32 = u32::MAX;
 

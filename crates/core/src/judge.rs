@@ -23,7 +23,6 @@ use crate::record::{Ends, Judgement, Table, Text, Verdict};
 use crate::score::{Evidence, Scores};
 use crate::units::{BitRate, Nanos};
 use crate::verdict;
-use crate::wire::address::AddressText;
 
 /// A half to be judged, with what is known of the flow around it.
 pub struct Judge<'a> {
@@ -288,7 +287,7 @@ impl Judge<'_> {
         let next = headroom.ok().and_then(|headroom| headroom.next);
         columns.next_limitation = next.map(Limitation::name);
         columns.evidence = Some(evidence::sentence(case, finding));
-        let [src, dst] = [self.ends.src, self.ends.dst].map(AddressText::from);
+        let Ends { src, dst, .. } = self.ends;
         let advised =
             Advised { case, cause: finding.cause, headroom: headroom.ok(), src: &src, dst: &dst };
         columns.remedy = Some(advised.remedy());

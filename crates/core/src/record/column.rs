@@ -2,7 +2,6 @@
 
 use super::TOGETHER;
 use crate::units::Nanos;
-use crate::wire::address::AddressText;
 use crate::wire::community::CommunityId;
 use arrow_array::ArrayRef;
 use arrow_array::builder::{
@@ -11,7 +10,7 @@ use arrow_array::builder::{
 };
 use arrow_schema::{DataType, Field};
 use std::borrow::Cow;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 /// A value that fits into a column. `Option` makes the column nullable.
@@ -140,11 +139,42 @@ impl Cell for IpAddr {
         text_builder(before)
     }
     fn append(&self, builder: &mut StringBuilder) {
-        builder.append_value(&*AddressText::from(*self));
+        match self {
+            IpAddr::V4(addr) => append_ipv4(*addr, builder),
+            IpAddr::V6(addr) => {
+                use std::fmt::Write;
+                write!(builder, "{addr}").expect("a string builder takes any text");
+                builder.append_value("");
+            }
+        }
     }
     fn append_null(builder: &mut StringBuilder) {
         builder.append_null();
     }
+}
+
+/// Four numbers with dots. Every row has two addresses, and the formatter of the standard library
+/// takes ten times as long.
+fn append_ipv4(addr: Ipv4Addr, builder: &mut StringBuilder) {
+    let mut text = [0u8; 15];
+    let mut len = 0;
+    let mut put = |byte: u8| {
+        text[len] = byte;
+        len += 1;
+    };
+    for (at, octet) in addr.octets().into_iter().enumerate() {
+        if at > 0 {
+            put(b'.');
+        }
+        if octet >= 100 {
+            put(b'0' + octet / 100);
+        }
+        if octet >= 10 {
+            put(b'0' + octet / 10 % 10);
+        }
+        put(b'0' + octet % 10);
+    }
+    builder.append_value(std::str::from_utf8(&text[..len]).expect("digits and dots"));
 }
 
 impl<T: Cell> Cell for Option<T> {
@@ -260,6 +290,7 @@ macro_rules! columns {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow_array::Array;
 
     #[test]
     fn many_numbers_keep_their_places_and_what_is_unknown() {
@@ -270,5 +301,17 @@ mod tests {
         let array = builder.finish();
         let read: Vec<Option<Nanos>> = array.iter().map(|cell| cell.map(Nanos)).collect();
         assert_eq!(read, given);
+    }
+
+    #[test]
+    fn addresses_read_as_the_standard_library_writes_them() {
+        let addrs = ["0.0.0.0", "1.20.200.99", "255.255.255.255", "10.100.0.1", "2001:db8::1"];
+        let mut builder = StringBuilder::new();
+        for addr in addrs {
+            addr.parse::<IpAddr>().unwrap().append(&mut builder);
+        }
+        let array = builder.finish();
+        let read: Vec<&str> = (0..array.len()).map(|row| array.value(row)).collect();
+        assert_eq!(read, addrs);
     }
 }

@@ -4,7 +4,6 @@
 //! [`linktype`], then IP, tunnels and TCP. [`hash`] sends both directions of a flow to the same
 //! place.
 
-pub(crate) mod address;
 pub mod bpf;
 pub mod capture;
 pub(crate) mod community;

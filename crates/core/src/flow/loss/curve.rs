@@ -109,25 +109,30 @@ mod tests {
 
     #[test]
     fn points_come_out_near_where_they_went_in_whatever_lies_between_them() {
-        let (mut curve, mut expected) = (Curve::default(), Vec::new());
-        let (mut ts, mut bytes) = (Nanos(1 << 60), 7);
+        let mut curve = Curve::default();
+        // Each with the widest step so far, in ns and in bytes.
+        let mut expected: Vec<(Point, [i64; 2])> = Vec::new();
+        let (mut at, mut widest) = (Point { ts: Nanos(1 << 60), bytes: 7 }, [0; 2]);
         let spans = [0, 1, 1 << 20, u32::MAX.into(), 1 << 32, 1 << 50];
         for number in 0..37usize {
-            expected.push(Point { ts, bytes });
-            curve.push(Point { ts, bytes });
-            ts += Nanos(spans[number % 6]);
-            bytes += spans[number / 6 % 6] as u64;
+            expected.push((at, widest));
+            curve.push(at);
+            let added = [spans[number % 6], spans[number / 6 % 6]];
+            at = Point { ts: at.ts + Nanos(added[0]), bytes: at.bytes + added[1] as u64 };
+            widest = [0, 1].map(|way| widest[way].max(added[way]));
         }
-        // What a step adds at most, of those that led to the points.
-        let most = *spans.iter().max().expect("some");
-        for _ in 0..4 {
-            for (found, point) in curve.points().iter().zip(&expected) {
-                let off_ns = (found.ts.0 - point.ts.0).abs();
-                let off_bytes = found.bytes.abs_diff(point.bytes) as i64;
-                assert!(off_ns.max(off_bytes) <= most / 1000, "{found:?} for {point:?}");
+        assert_eq!(curve.first(), Some(expected[0].0));
+        for halved in 0..4 {
+            let found = curve.points();
+            assert_eq!((found.len(), curve.len()), (expected.len(), expected.len()));
+            assert_eq!(curve.first(), found.first().copied());
+            assert_eq!(curve.last(), expected.last().map(|(point, _)| *point));
+            for (found, (point, widest)) in found.iter().zip(&expected) {
+                let off = [found.ts.0 - point.ts.0, found.bytes as i64 - point.bytes as i64];
+                let most = widest.map(|widest| (widest << halved) / 1000 + 1);
+                let near = off[0].abs() <= most[0] && off[1].abs() <= most[1];
+                assert!(near, "{found:?} for {point:?}, halved {halved} times");
             }
-            assert_eq!(curve.len(), expected.len());
-            assert_eq!(curve.last(), expected.last().copied());
             let mut odd = expected.len().is_multiple_of(2);
             expected.retain(|_| {
                 odd = !odd;
@@ -136,6 +141,7 @@ mod tests {
             curve.halve();
         }
     }
+
     #[test]
     fn no_error_is_carried_on() {
         let mut curve = Curve::default();

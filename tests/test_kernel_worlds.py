@@ -29,6 +29,7 @@ def look(at_ms: int, **state: int) -> dict[str, int]:
         "pacing_rate": 10**9,
         "sndbuf_limited": 0,
         "rtt": 20_000,
+        "min_rtt": 10_000,
         "at_s": at_ms / 1e3,
         "sndbuf_bytes": 200_000,
         "wmem_queued_bytes": 110_000,
@@ -113,6 +114,36 @@ def test_both_windows_are_full_where_a_larger_one_would_gain_less_than_a_segment
     assert not clocks.both_full(look(0, **SENT), True, {})
 
 
+BBR = {"controller": "bbr1", "cwnd_clamp_bytes": 150_000}
+NEAR = {"snd_cwnd": 200, "unacked": 95, "send_queue_bytes": 300_000, "unsent_bytes": 162_440}
+"""Of 150,000 bytes, 137,560 are in flight, and cwnd would let more go."""
+FAR = NEAR | {"unsent_bytes": 172_000}
+
+
+@pytest.mark.parametrize(
+    ("looks", "expected"),
+    [
+        ([NEAR] * 11, {"congestion_avoidance": 0.1}),
+        (
+            [NEAR | {"snd_wnd": 138_000}, *[NEAR | {"snd_wnd": 150_000}] * 10],
+            {"receiver_window": 0.1, "paced_at_window": 0.09},
+        ),
+        (
+            [NEAR | {"snd_cwnd": 100, "unacked": 100}, *[NEAR] * 10],
+            {"cwnd_clamp": 0.1, "paced_at_window": 0.09},
+        ),
+        (
+            [NEAR | {"snd_cwnd": 100, "unacked": 100}, *[FAR] * 10],
+            {"cwnd_clamp": 0.01, "congestion_avoidance": 0.09},
+        ),
+    ],
+)
+def test_who_paces_at_the_rate_of_a_window_that_is_nearly_full_is_held_by_it(looks, expected):
+    rows = [look(10 * number, **state) for number, state in enumerate(looks)]
+    held = clocks.Clock(rows, BBR, QUIET, 0).between(0, 100 * MS)
+    assert {name: s for name, s in held.time_s.items() if s} == pytest.approx(expected)
+
+
 QUIET = {"fixed_size": {"bytes": 1}}
 """A program that has nothing more to write."""
 
@@ -122,8 +153,8 @@ def test_time_is_shared_out_and_a_full_buffer_is_no_idle_program():
     looks = [look(at, **(idle if at < 60 else {})) for at in range(0, 101, 10)]
     for number, one in enumerate(looks):
         one["sndbuf_limited"] = min(number, 4) * 5_000
-    time_s, srtt_s = clocks.Clock(looks, {}, QUIET, 0).between(0, 100 * MS)
-    assert srtt_s == 0.02
+    time_s, srtt_s, inflation = clocks.Clock(looks, {}, QUIET, 0).between(0, 100 * MS)
+    assert (srtt_s, inflation) == (0.02, 2.0)
     assert time_s == pytest.approx(
         {"application": 0.04, "send_buffer": 0.02, "congestion_avoidance": 0.04}
     )
@@ -131,14 +162,14 @@ def test_time_is_shared_out_and_a_full_buffer_is_no_idle_program():
 
 def test_a_sampler_that_was_away_leaves_the_time_out():
     looks = [look(0), look(10), look(600), look(610)]
-    time_s, _ = clocks.Clock(looks, {}, QUIET, 0).between(0, 1_000 * MS)
+    time_s = clocks.Clock(looks, {}, QUIET, 0).between(0, 1_000 * MS).time_s
     assert sum(time_s.values()) == pytest.approx(0.02)
 
 
 def test_the_wait_before_a_timeout_is_the_timers():
     looks = [look(at, segs_out=min(at, 30)) for at in range(0, 101, 10)]
     looks[-1] |= {"total_rto": 1, "ca_state": 4}
-    time_s, _ = clocks.Clock(looks, {}, QUIET, 0).between(0, 100 * MS)
+    time_s = clocks.Clock(looks, {}, QUIET, 0).between(0, 100 * MS).time_s
     assert time_s == pytest.approx({"congestion_avoidance": 0.03, "timer": 0.07, **ZERO})
 
 

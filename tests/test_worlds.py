@@ -71,6 +71,20 @@ def test_the_truth_of_plain_cases(extra, limitation):
     assert middle["true_limitation"] == limitation
 
 
+@pytest.mark.parametrize(
+    ("extra", "right"),
+    [
+        ('tcp = { controller = "bbr1", cwnd_clamp_bytes = 30_000 }', "sender_window transport"),
+        ('tcp.controller = "bbr1"\npeer_tcp.receive_buffer_bytes = 60_000', "receiver_window"),
+        ('tcp.controller = "bbr1"', "unshared_bottleneck"),
+    ],
+)
+def test_a_controller_that_paces_at_the_rate_of_a_window_is_held_by_it(extra, right):
+    rows = worlds.judged_scenario("paced.toml", SCENARIO + extra)
+    middle = [row for row in rows.to_pylist() if row["true_limitation"]][1]
+    assert middle["true_limitations"] == right
+
+
 def test_a_bad_seed_is_refused():
     with pytest.raises(UsageError, match="seed of a world"):
         worlds.scenario(-1)

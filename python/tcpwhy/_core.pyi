@@ -131,6 +131,7 @@ def answer(
     length_s: float,
     time_s: dict[str, float],
     srtt_s: float | None,
+    inflation: float | None,
     servers: Sequence[tuple[float, float]],
     returning_busy: float,
     losses: Sequence[tuple[str, str, int]],

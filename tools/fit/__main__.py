@@ -58,7 +58,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--first", type=int, nargs="+", default=[0], help="seed of the first of each range"
     )
-    parser.add_argument("--held", type=int, default=1800, help="worlds that calibrate")
+    parser.add_argument("--held", type=int, default=3600, help="worlds that calibrate")
     parser.add_argument("--variants", type=int, default=6, help="variants of each scenario")
     parser.add_argument("--cache", type=Path, default=ROOT / "target" / "fit")
     parser.add_argument("--output", type=Path, default=WEIGHTS)

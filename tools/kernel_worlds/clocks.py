@@ -24,6 +24,10 @@ RECOVERY, LOSS = 3, 4
 WINDOWS = {"receiver_window", "send_buffer", "cwnd_clamp"}
 PACED = 0.98
 """The share of the socket's rate from which it, and not the controller, paces."""
+PACING = "pacing"
+"""A controller that paces by the rate it measured (BBR) waits, and cwnd is not used up."""
+BEFORE_NS = 10_000_000_000
+"""How long before an interval a window may have held back what still paces at its rate."""
 GAP_NS = 200_000_000
 """A sampler that was away for longer leaves the time out."""
 
@@ -34,9 +38,23 @@ class Sample(NamedTuple):
     at_ns: int
     length_ns: int
     limit: str
+    phase: str
     both_windows: bool
+    nearly_full: str | None
     sndbuf_limited_us: int
     srtt_s: float
+    min_rtt_s: float
+
+
+class Held(NamedTuple):
+    """What held a sender back between two times."""
+
+    time_s: dict[str, float]
+    """Seconds by owner."""
+    srtt_s: float | None
+    """The smoothed round-trip time at the end."""
+    inflation: float | None
+    """Its mean over the least of the connection so far."""
 
 
 class Clock:
@@ -63,30 +81,43 @@ class Clock:
                 one["wall_ns"],
                 upto - one["wall_ns"],
                 name,
+                phase(one),
                 is_both and name in WINDOWS,
+                nearly_full(one, tcp),
                 one["sndbuf_limited"],
                 one["rtt"] / 1e6,
+                one["min_rtt"] / 1e6,
             )
             for one, upto, name, is_both in zip(raw, ends, limits, both, strict=False)
         ]
 
-    def between(self, start_ns: int, end_ns: int) -> tuple[dict[str, float], float | None]:
-        """Seconds by owner of the time, and the smoothed round-trip time at the end."""
-        first = bisect_left(self._samples, start_ns, key=lambda sample: sample.at_ns)
-        mine = [s for s in self._samples[first:] if s.at_ns < end_ns and s.length_ns <= GAP_NS]
+    def between(self, start_ns: int, end_ns: int) -> Held:
+        """Share out the time."""
+        early, first, last = (
+            bisect_left(self._samples, at, key=lambda sample: sample.at_ns)
+            for at in (start_ns - BEFORE_NS, start_ns, end_ns)
+        )
+        mine = [sample for sample in self._samples[first:last] if sample.length_ns <= GAP_NS]
+        held = {sample.limit for sample in self._samples[early:last]}
         time_s: defaultdict[str, float] = defaultdict(float)
         for sample in mine:
             seconds = min(sample.length_ns, end_ns - sample.at_ns) / 1e9
-            time_s[sample.limit] += seconds
+            name = sample.limit
+            if name == PACING and sample.nearly_full in held:
+                name = sample.nearly_full or PACING
+                time_s["paced_at_window"] += seconds
+            time_s[sample.phase if name == PACING else name] += seconds
             if sample.both_windows:
                 time_s["both_windows"] += seconds
         if not mine:
-            return {}, None
+            return Held({}, None, None)
         waited_s = (mine[-1].sndbuf_limited_us - mine[0].sndbuf_limited_us) / 1e6
         moved_s = min(max(0.0, waited_s - time_s["send_buffer"]), time_s["application"])
         time_s["application"] -= moved_s
         time_s["send_buffer"] += moved_s
-        return dict(time_s), mine[-1].srtt_s or None
+        least_s = sum(sample.min_rtt_s for sample in mine)
+        inflation = sum(sample.srtt_s for sample in mine) / least_s if least_s else None
+        return Held(dict(time_s), mine[-1].srtt_s or None, inflation)
 
 
 def waits_to_write(
@@ -131,11 +162,28 @@ def both_full(one: Mapping[str, Any], is_refused: bool, tcp: Mapping[str, Any]) 
     return bool(one["snd_wnd"] < flight + mss and (is_own or is_clamped))
 
 
+def nearly_full(one: Mapping[str, Any], tcp: Mapping[str, Any]) -> str | None:
+    """Name the host's window of which less than two segments or a tenth are left."""
+    flight = one["send_queue_bytes"] - one["unsent_bytes"]
+    windows = {
+        "receiver_window": one["snd_wnd"],
+        "cwnd_clamp": tcp.get("cwnd_clamp_bytes", inf),
+    }
+    for name, window in windows.items():
+        if window < flight + max(2 * one["snd_mss"], window / 10):
+            return name
+    return None
+
+
+def phase(one: Mapping[str, Any]) -> str:
+    """Name what congestion control does while nothing is repaired."""
+    return "slow_start" if one["snd_cwnd"] < one["snd_ssthresh"] else "congestion_avoidance"
+
+
 def limit(one: Mapping[str, Any], is_refused: bool, tcp: Mapping[str, Any]) -> str:
     """Name what holds a sender back in one look."""
     unacknowledged = one["send_queue_bytes"] - one["unsent_bytes"]
     mss, unsent = one["snd_mss"], one["unsent_bytes"]
-    phase = "slow_start" if one["snd_cwnd"] < one["snd_ssthresh"] else "congestion_avoidance"
     clamp = tcp.get("cwnd_clamp_bytes")
     rate = tcp.get("pacing_rate_bps")
     match one:
@@ -152,12 +200,12 @@ def limit(one: Mapping[str, Any], is_refused: bool, tcp: Mapping[str, Any]) -> s
     is_cwnd_used = one["unacked"] >= one["snd_cwnd"]
     if is_cwnd_used:
         is_clamped = clamp and one["snd_cwnd"] * mss >= 0.95 * clamp
-        return "cwnd_clamp" if is_clamped else phase
+        return "cwnd_clamp" if is_clamped else phase(one)
     if rate and one["pacing_rate"] * 8 >= PACED * rate:
         return "socket_pacing"
     if unsent < mss and one["unacked"] and tcp.get("nagle", "minshall") != "off":
         return "send_buffer" if is_refused else "nagle"
-    return phase
+    return PACING if tcp.get("controller", "").startswith("bbr") else phase(one)
 
 
 def wait_for_the_timer(raw: list[dict[str, Any]], limits: list[str]) -> None:

@@ -82,7 +82,7 @@ def _truth(
     start_ns, end_ns = row["start_ns"], row["end_ns"]
     if end_ns <= start_ns:
         return {"true_limitations": None, "untellable": "shorter than half a second"}
-    time_s, srtt_s = clock.between(start_ns, end_ns)
+    held = clock.between(start_ns, end_ns)
     times, totals = receiver
     first, last = (bisect_left(times, at) for at in (start_ns, end_ns))
     own_bytes = totals[last] - totals[first] if times else 0
@@ -91,8 +91,9 @@ def _truth(
     back = paths.servers(half ^ 1, start_ns, end_ns, 0)
     limitation, cause, right, why = _core.answer(
         length_s=(end_ns - start_ns) / 1e9,
-        time_s=time_s,
-        srtt_s=srtt_s,
+        time_s=held.time_s,
+        srtt_s=held.srtt_s,
+        inflation=held.inflation,
         servers=servers,
         returning_busy=max((busy for busy, _ in back), default=0.0),
         losses=losses,
@@ -106,7 +107,7 @@ def _truth(
         "untellable": why,
         "link_busy": busy,
         "link_others": others,
-        "true_time": str({name: round(seconds, 2) for name, seconds in time_s.items()}),
+        "true_time": str({name: round(seconds, 2) for name, seconds in held.time_s.items()}),
         "true_losses": str(losses),
     }
 

@@ -253,8 +253,19 @@ impl Judge<'_> {
         };
         let facts = Facts::of(sums, &context);
         let (policer, losses, density) = (half.policer(), half.loss_shape(), half.density());
+        let (levels, evenness) = (half.levels(), half.evenness());
         let so_far = SoFar::of(half, self.pprate.as_ref());
-        Case { facts, context, policer, losses, density, so_far, ..Case::default() }
+        Case {
+            facts,
+            context,
+            policer,
+            levels,
+            evenness,
+            losses,
+            density,
+            so_far,
+            ..Case::default()
+        }
     }
 
     fn refine(&self, columns: &mut Verdict, case: &Case, finding: Option<&Finding>) {

@@ -65,11 +65,15 @@ type Told = (Option<&'static str>, Option<&'static str>, Vec<&'static str>, Opti
 /// and of others' bytes. Then comes what elements did to packets (action, reason, how many), in the
 /// interval and in the ten seconds before.
 #[pyfunction]
-#[pyo3(signature = (*, length_s, time_s, srtt_s, servers, returning_busy, losses, before))]
+#[pyo3(signature = (
+    *, length_s, time_s, srtt_s, inflation, servers, returning_busy, losses, before
+))]
+#[expect(clippy::too_many_arguments, reason = "all are named where they are given")]
 pub fn answer(
     length_s: f64,
     time_s: HashMap<String, f64>,
     srtt_s: Option<f64>,
+    inflation: Option<f64>,
     servers: Vec<(f64, f64)>,
     returning_busy: f64,
     losses: Vec<(String, String, u64)>,
@@ -85,6 +89,7 @@ pub fn answer(
         send_buffer: seconds("send_buffer"),
         cwnd_clamp: seconds("cwnd_clamp"),
         both_windows: seconds("both_windows"),
+        paced_at_window: seconds("paced_at_window"),
         recovery: seconds("recovery") + seconds("timer"),
         timer: seconds("timer"),
         slow_start: seconds("slow_start"),
@@ -94,6 +99,7 @@ pub fn answer(
         length: Nanos::from_secs_f64(length_s),
         time,
         srtt: srtt_s.map(Nanos::from_secs_f64),
+        inflation,
         servers: servers.into_iter().map(|(busy, others)| Server { busy, others }).collect(),
         returning_busy,
         losses: counted(&losses),

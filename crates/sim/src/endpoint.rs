@@ -263,6 +263,8 @@ pub struct Snapshot {
     pub limit_since: Nanos,
     /// Whether neither the receiver's window nor the sender's has room for a full segment.
     pub both_windows: bool,
+    /// The host's window that is nearly full: the receiver's, or the clamp of cwnd.
+    pub nearly_full: Option<Limit>,
     /// No limit that shows later can have begun before this: when something last left or arrived.
     pub settled_until: Nanos,
     /// What congestion control is doing.
@@ -283,6 +285,8 @@ pub struct Snapshot {
     pub unsent_bytes: u64,
     /// Smoothed round-trip time (RFC 6298); `None` before the first measurement.
     pub srtt_ns: Option<Nanos>,
+    /// Least round-trip time; `None` before the first measurement.
+    pub min_rtt_ns: Option<Nanos>,
     /// Retransmission timeout, backed off.
     pub rto_ns: Nanos,
     /// Rate at which segments are paced; `None` without pacing.

@@ -32,9 +32,10 @@ pub use limit::{Cause, Confidence, Limitation};
 pub use shares::Shares;
 pub use so_far::SoFar;
 
+use crate::flow::loss::bucket::{Levels, Policer};
 use crate::flow::loss::burst::Density;
+use crate::flow::loss::episodes::Evenness;
 use crate::flow::loss::losses::Shape;
-use crate::flow::loss::policer::Policer;
 use history::History;
 #[cfg(test)]
 use memory::Memory;
@@ -51,6 +52,10 @@ pub struct Case {
     pub context: Context,
     /// The policer that the losses of the half show.
     pub policer: Option<Policer>,
+    /// What a token bucket would have held at its losses.
+    pub levels: Option<Levels>,
+    /// How even its loss episodes are.
+    pub evenness: Option<Evenness>,
     /// How losses without a queue lie.
     pub losses: Option<Shape>,
     /// Whether its losses meet the ends of dense bursts.

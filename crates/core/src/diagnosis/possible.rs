@@ -126,6 +126,7 @@ mod tests {
                 rank: 0.5,
                 delay_rank: None,
                 delay: Some(Nanos::from_micros(delay_us)),
+                delay_variation: None,
             };
             let mut case = Case { density: Some(density), ..Case::default() };
             case.facts =

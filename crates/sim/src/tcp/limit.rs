@@ -94,6 +94,16 @@ impl Sender {
         is_full(self.peer_window.bytes) && (is_buffer_full || is_clamped)
     }
 
+    /// The host's window of which less than two segments or a tenth are left.
+    fn nearly_full(&self) -> Option<Limit> {
+        let flight = self.board.flight_size();
+        let is_near = |window: u64| window < flight + (2 * self.mss).max(window / 10);
+        if is_near(self.peer_window.bytes) {
+            return Some(Limit::ReceiverWindow);
+        }
+        self.config.cwnd_clamp_bytes.filter(|clamp| is_near(*clamp)).map(|_| Limit::CwndClamp)
+    }
+
     /// The state for the truth table.
     pub fn snapshot(&self) -> Snapshot {
         let (limit, limit_since) = self.limit.current();
@@ -101,6 +111,7 @@ impl Sender {
             limit,
             limit_since,
             both_windows: self.are_both_full(),
+            nearly_full: self.nearly_full(),
             settled_until: self.last_progress.max(self.last_sent),
             phase: match self.recovery.phase {
                 Phase::Recovery => endpoint::Phase::Recovery,
@@ -116,6 +127,7 @@ impl Sender {
             send_buffer_bytes: self.buffer.held(),
             unsent_bytes: self.buffer.end().saturating_sub(self.board.nxt),
             srtt_ns: self.rto.srtt(),
+            min_rtt_ns: self.rto.min_rtt(),
             rto_ns: self.rto.timeout(),
             pacing_rate_bps: self.pacing_rate_bps(),
             data_segments: self.counts.data_segments,

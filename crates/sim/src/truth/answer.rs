@@ -17,6 +17,8 @@ pub struct Observation {
     pub time: Time,
     /// Smoothed round-trip time at the end.
     pub srtt: Option<Nanos>,
+    /// Mean smoothed round-trip time over the least of the connection so far.
+    pub inflation: Option<f64>,
     /// The servers along the path of the data.
     pub servers: Vec<Server>,
     /// The largest share of time in which a server on the way back was sending.
@@ -47,6 +49,9 @@ pub struct Time {
     /// Of these three, the time in which the other host's window had no room for a full segment
     /// either.
     pub both_windows: f64,
+    /// Of the receiver's window and the clamp, the waits of a controller that paces at the rate
+    /// which it measured behind them.
+    pub paced_at_window: f64,
     /// Recovery and waits for the retransmission timer.
     pub recovery: f64,
     /// Of these, the waits for the timer.
@@ -117,7 +122,7 @@ impl Observation {
         if waits && self.returning_busy >= FULL && self.bottleneck().busy < FULL {
             return self.untold("the acknowledgements wait on the way back");
         }
-        self.told(&by_share, time.both_windows / total)
+        self.told(&by_share, total)
     }
 
     fn too_little(&self, total: f64) -> Option<&'static str> {
@@ -131,8 +136,8 @@ impl Observation {
         }
     }
 
-    /// The words for the owners, largest share first.
-    fn told(self, by_share: &[(&'static str, f64)], both_windows: f64) -> Answer {
+    /// The words for the owners, largest share first, of `total` seconds.
+    fn told(self, by_share: &[(&'static str, f64)], total: f64) -> Answer {
         let mut right: Vec<&'static str> = Vec::new();
         let mut cause = None;
         let link = self.bottleneck();
@@ -159,8 +164,11 @@ impl Observation {
                 cause = self.cause_at_host(right[0]);
             }
         }
-        if both_windows >= ALSO {
+        if self.time.both_windows >= ALSO * total {
             right.extend(["receiver_window", "sender_window"]);
+        }
+        if self.time.paced_at_window >= ALSO * total {
+            right.push("transport");
         }
         if by_share[0].1 < MOST {
             right.push("mixed");
@@ -209,7 +217,7 @@ impl Observation {
         }
         let is_few = is_before || self.losses.total() <= FEW;
         if link.busy >= FULL {
-            let mut right = at_full_link(link, &recent, is_few);
+            let mut right = at_full_link(link, &recent, is_few, self.is_delayed());
             right.extend(starved);
             return Network { right, cause: None };
         }
@@ -236,6 +244,11 @@ impl Observation {
         Network { right, cause }
     }
 
+    /// Whether its packets wait in a queue, as far as is known.
+    fn is_delayed(&self) -> bool {
+        self.inflation.is_none_or(|inflation| inflation >= DELAYED)
+    }
+
     fn network_s(&self) -> f64 {
         self.time.recovery + self.time.slow_start + self.time.congestion_avoidance
     }
@@ -257,7 +270,12 @@ impl Observation {
 }
 
 /// What is right at a link that is full, of a flow that lost so much, or little.
-fn at_full_link(link: Server, recent: &Losses, is_few: bool) -> Vec<&'static str> {
+fn at_full_link(
+    link: Server,
+    recent: &Losses,
+    is_few: bool,
+    is_delayed: bool,
+) -> Vec<&'static str> {
     let Shares { queue, policer, chance, .. } = recent.shares();
     // Others fill it, and its queue hardly drops packets of this flow.
     let is_spared = link.others >= MAINLY && queue < ALSO;
@@ -270,7 +288,9 @@ fn at_full_link(link: Server, recent: &Losses, is_few: bool) -> Vec<&'static str
     }
     right.extend((is_spared && chance >= MOST).then_some("random_loss"));
     right.extend(shared_or_not(link.others));
-    right.extend((is_spared && recent.total() == 0).then_some("transport"));
+    let is_untouched = link.others >= MAINLY && is_few && !is_delayed;
+    let is_lossless = is_spared && recent.total() == 0;
+    right.extend((is_untouched || is_lossless).then_some("transport"));
     if link.busy < BRIM {
         right.extend((policer >= ALSO).then_some("policer"));
         right.extend((chance >= ALSO).then_some("random_loss"));
@@ -312,6 +332,8 @@ const NEARLY: f64 = 0.75;
 const USED: f64 = 0.5;
 /// The share from which they may be.
 const SOME: f64 = 0.3;
+/// The round-trip time over its least from which packets wait in a queue.
+const DELAYED: f64 = 1.25;
 /// Losses that may as well be called what TCP made of them.
 const FEW: u64 = 2;
 /// Shorter intervals are ends that something cut off.
@@ -356,6 +378,43 @@ mod tests {
             assert_eq!(&answer.right, right, "case {number}");
             assert!(right.iter().all(|word| Limitation::WORDS.contains(word)), "case {number}");
         }
+    }
+
+    #[test]
+    fn pacing_at_the_rate_of_a_window_is_the_windows_or_the_controllers() {
+        let none = Losses::default();
+        let paced = Time { cwnd_clamp: 3.0, paced_at_window: 2.0, ..Time::default() };
+        assert_eq!(seen(paced, 0.5, 0.0, none).right, ["sender_window", "transport"]);
+        let held = Time { paced_at_window: 0.5, ..paced };
+        assert_eq!(seen(held, 0.5, 0.0, none).right, ["sender_window"]);
+    }
+
+    #[test]
+    fn a_flow_that_others_leave_room_beside_them_may_be_its_controllers() {
+        let servers = vec![Server { busy: 0.99, others: 0.8 }];
+        let length = Nanos(3_000_000_000);
+        let right = |drops, inflation| {
+            let losses = Losses { queue: drops, ..Losses::default() };
+            let servers = servers.clone();
+            let before = Losses { queue: 3, ..Losses::default() };
+            let time = cwnd();
+            Observation {
+                length,
+                time,
+                servers,
+                losses,
+                before,
+                inflation,
+                ..Observation::default()
+            }
+            .answer()
+            .right
+        };
+        assert_eq!(right(0, Some(1.1)), ["shared_bottleneck", "transport"]);
+        assert_eq!(right(2, Some(1.1)), ["shared_bottleneck", "transport"]);
+        assert_eq!(right(3, Some(1.1)), ["shared_bottleneck"]);
+        assert_eq!(right(0, Some(1.3)), ["shared_bottleneck"]);
+        assert_eq!(right(0, None), ["shared_bottleneck"]);
     }
 
     #[test]

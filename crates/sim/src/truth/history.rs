@@ -30,7 +30,9 @@ struct Span {
     phase: Phase,
     pacing_bps: Option<u64>,
     both_windows: bool,
+    nearly_full: Option<Limit>,
     srtt: Option<Nanos>,
+    min_rtt: Option<Nanos>,
 }
 
 /// A packet that an element dropped or marked.
@@ -50,7 +52,9 @@ impl History {
             phase: state.phase,
             pacing_bps: state.pacing_rate_bps,
             both_windows: state.both_windows,
+            nearly_full: state.nearly_full,
             srtt: state.srtt_ns,
+            min_rtt: state.min_rtt_ns,
         };
         of_half(&mut self.spans, half).push(span);
     }
@@ -115,21 +119,38 @@ impl History {
     ) {
         let spans = self.spans.get(half).map_or(&[][..], Vec::as_slice);
         let first = spans.partition_point(|span| span.end <= start);
+        let held = windows_that_held(spans, (start - REACH, end));
+        let is_socket = |rate: u64| paced_bps.is_some_and(|socket| rate * 50 >= socket * 49);
+        let (mut rtt_s, mut least_s) = (0.0, 0.0);
         for span in spans[first..].iter().take_while(|span| span.start < end) {
             let time = span.end.min(end).since(span.start.max(start)).as_secs_f64();
             seen.srtt = span.srtt.or(seen.srtt);
-            let is_socket = |rate: u64| span.pacing_bps.is_some_and(|now| now * 50 >= rate * 49);
+            if let (Some(srtt), Some(least)) = (span.srtt, span.min_rtt) {
+                rtt_s += time * srtt.as_secs_f64();
+                least_s += time * least.as_secs_f64();
+            }
             let by = &mut seen.time;
+            let limit = match (span.limit, span.nearly_full) {
+                (Limit::Pacing, _) if span.pacing_bps.is_some_and(is_socket) => {
+                    by.socket_pacing += time;
+                    continue;
+                }
+                // It paces at the rate that it measured behind this window.
+                (Limit::Pacing, Some(window)) if held.contains(&window) => {
+                    by.paced_at_window += time;
+                    window
+                }
+                (limit, _) => limit,
+            };
             let is_window =
-                matches!(span.limit, Limit::ReceiverWindow | Limit::SendBuffer | Limit::CwndClamp);
+                matches!(limit, Limit::ReceiverWindow | Limit::SendBuffer | Limit::CwndClamp);
             if is_window && span.both_windows {
                 by.both_windows += time;
             }
-            match (span.limit, span.phase) {
+            match (limit, span.phase) {
                 (Limit::Handshake | Limit::Closed, _) => by.closed += time,
                 (Limit::Application, _) => by.application += time,
                 (Limit::Nagle, _) => by.nagle += time,
-                (Limit::Pacing, _) if paced_bps.is_some_and(is_socket) => by.socket_pacing += time,
                 (Limit::ReceiverWindow, _) => by.receiver_window += time,
                 (Limit::SendBuffer, _) => by.send_buffer += time,
                 (Limit::CwndClamp, _) => by.cwnd_clamp += time,
@@ -142,6 +163,7 @@ impl History {
                 (Limit::Cwnd | Limit::Pacing, _) => by.congestion_avoidance += time,
             }
         }
+        seen.inflation = (least_s > 0.0).then(|| rtt_s / least_s);
     }
 
     /// How busy every server of a route was, and with whose bytes.
@@ -163,6 +185,14 @@ impl History {
         }
         servers
     }
+}
+
+/// The windows of hosts that held the sender back between two times.
+fn windows_that_held(spans: &[Span], (start, end): (Nanos, Nanos)) -> Vec<Limit> {
+    let first = spans.partition_point(|span| span.end <= start);
+    let since = spans[first..].iter().take_while(|span| span.start < end);
+    let held = |window: &Limit| since.clone().any(|span| span.limit == *window);
+    [Limit::ReceiverWindow, Limit::CwndClamp].into_iter().filter(held).collect()
 }
 
 /// For how many seconds a server had been sending at `at`: between two samples a straight line.

@@ -34,6 +34,16 @@ items! {
     "bucket_of_capacity" Share "rate of the token bucket / capacity" |c| {
         over(c.policer?.rate_bps, c.context.capacity_bps?)
     };
+    "bucket_rank" Share "rank of a token bucket's level at losses (random = 50 %)"
+        |c| c.levels.map(|levels| f64::from(levels.rank));
+    "bucket_spread" Times "spread of a token bucket's level at losses / at what passed"
+        |c| c.levels.map(|levels| f64::from(levels.spread));
+    "bucket_trips" Times "spread of a token bucket's level at losses in round trips"
+        |c| c.levels.map(|levels| f64::from(levels.trips));
+    "episode_flight" Times "variation of the flight when loss episodes begin"
+        |c| c.evenness?.flight_variation;
+    "episode_gaps" Times "variation of the time between loss episodes"
+        |c| c.evenness?.gap_variation;
     "shape_losses" Count "losses without a queue so far"
         |c| c.losses.map(|shape| f64::from(shape.losses));
     "shape_ratio" Share "segments lost without a queue" |c| c.losses.map(|shape| shape.ratio);
@@ -57,6 +67,8 @@ items! {
         |c| c.density.and_then(|density| density.delay_rank);
     "met_delay" Seconds "RTT above its minimum before losses"
         |c| c.density.and_then(|density| density.delay).map(|delay| delay.as_secs_f64());
+    "met_delay_variation" Times "variation of the queueing delay before losses"
+        |c| c.density.and_then(|density| density.delay_variation);
     "met_delay_trips" Times "queueing delay before losses in minimum round trips" |c| {
         over(c.density?.delay?.as_secs_f64(), c.rtt_min_s()?)
     };

@@ -1,10 +1,11 @@
 //! What a direction answers when it is judged and reported.
 
 use super::Half;
+use crate::flow::loss::bucket::{Levels, Policer};
 use crate::flow::loss::burst::Density;
+use crate::flow::loss::episodes::Evenness;
 use crate::flow::loss::ledger::Flight;
 use crate::flow::loss::losses::Shape;
-use crate::flow::loss::policer::Policer;
 use crate::flow::path::capacity::Capacity;
 use crate::flow::time::clock::WaitSpan;
 use crate::flow::time::segmenter::Segmenter;
@@ -110,6 +111,16 @@ impl Half {
     /// Whether the losses meet the ends of dense bursts.
     pub fn density(&self) -> Option<Density> {
         self.losses.density()
+    }
+
+    /// How even the loss episodes are.
+    pub fn evenness(&self) -> Option<Evenness> {
+        self.losses.evenness()
+    }
+
+    /// What a token bucket would have held at the losses, as of the last test for a policer.
+    pub fn levels(&self) -> Option<Levels> {
+        self.losses.levels()
     }
 
     /// The policer that the losses so far show.

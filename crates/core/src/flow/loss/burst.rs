@@ -38,6 +38,8 @@ pub struct Density {
     pub delay_rank: Option<f64>,
     /// The mean of those times above the least one.
     pub delay: Option<Nanos>,
+    /// Their standard deviation over that mean.
+    pub delay_variation: Option<f64>,
 }
 
 impl Bursts {
@@ -108,7 +110,14 @@ impl Bursts {
         let losses = self.before.met_count + self.after.met_count;
         let rank = (self.before.rank_sum + self.after.rank_sum) / f64::from(losses.max(1));
         let delay = self.excess.mean().map(|ns| Nanos(ns as i64));
-        (losses > 0).then(|| Density { losses, rank, delay_rank: self.delays.mean(), delay })
+        let delay_variation = self.excess.variation();
+        (losses > 0).then(|| Density {
+            losses,
+            rank,
+            delay_rank: self.delays.mean(),
+            delay,
+            delay_variation,
+        })
     }
 }
 

@@ -1,9 +1,11 @@
 //! What was sent and lost since the first loss, and the flights that it is compared with.
 
+use super::bucket::{Levels, Policer};
 use super::burst::{Bursts, Density};
+use super::episodes::{Episodes, Evenness};
 use super::ledger::Codes;
 use super::losses::{Pattern, Shape};
-use super::policer::{Policer, Trace};
+use super::policer::{Replaced, Trace};
 use crate::flow::observer::{Data, Observer, RoundTrip};
 use crate::flow::time::interval_stats::is_queued;
 use crate::units::Nanos;
@@ -21,6 +23,7 @@ struct SinceFirst {
     trace: Trace,
     pattern: Pattern,
     bursts: Bursts,
+    episodes: Episodes,
 }
 
 impl SinceFirst {
@@ -54,6 +57,11 @@ impl LossHistory {
         (bytes * 256.0 / self.flight_mean.max(1.0)) as u16
     }
 
+    /// The bytes of a flight that is given in 256ths of the mean, which changes slowly.
+    fn absolute(&self, relative: u16) -> f64 {
+        f64::from(relative) / 256.0 * f64::from(self.flight_mean)
+    }
+
     /// How densely was sent before a segment at `ts`.
     #[inline]
     pub fn codes(&self, ts: Nanos) -> Codes {
@@ -69,11 +77,13 @@ impl LossHistory {
         let rtt = data.rtt_before.rtt.zip(data.rtt.min);
         let excess = rtt.map(|(rtt, floor)| rtt - floor);
         let queued = rtt.is_some_and(|(rtt, floor)| is_queued(rtt, floor));
+        let flight = filed.lost_flight.map(|relative| self.absolute(relative));
         let since = self.since_first.get_or_insert_default();
         since.trace.sent(entry.ts, entry.payload_len);
         since.bursts.sent(entry.ts, entry.payload_len, mss, data.is_new());
         if filed.loss_event {
             since.bursts.lost(filed, excess);
+            since.episodes.add(filed.lost_at.unwrap_or(entry.ts), flight);
         }
         if data.is_new() {
             let parts = entry.payload_len.div_ceil(mss.max(1)).clamp(1, MAX_PARTS) as u16;
@@ -81,7 +91,16 @@ impl LossHistory {
             since.pattern.sent(data.start, flight, parts, part, data.flight.repairing);
         }
         if let Some(lost) = filed.lost_at {
-            since.trace.lost(lost, filed.seen_bytes, queued);
+            let end = data.start + u64::from(entry.payload_len);
+            let was_new = filed.seen_bytes > 0 && filed.lost_flight.is_some();
+            let again = Replaced {
+                ts: lost,
+                len: filed.seen_bytes,
+                behind: was_new.then(|| data.flight.next.saturating_sub(end)),
+                is_first: filed.loss_event,
+                queued,
+            };
+            since.trace.lost(entry.payload_len, &again);
             if queued {
                 since.pattern.interrupt();
             } else if let Some(flight) = filed.lost_flight {
@@ -112,6 +131,16 @@ impl LossHistory {
     /// Whether the losses meet the ends of dense bursts.
     pub fn density(&self) -> Option<Density> {
         self.since_first.as_ref()?.bursts.density()
+    }
+
+    /// How even the loss episodes are.
+    pub fn evenness(&self) -> Option<Evenness> {
+        self.since_first.as_ref()?.episodes.evenness()
+    }
+
+    /// What a token bucket would have held at the losses, as of the last test for a policer.
+    pub fn levels(&self) -> Option<Levels> {
+        self.since_first.as_ref()?.trace.levels()
     }
 
     /// The policer that the losses so far show.

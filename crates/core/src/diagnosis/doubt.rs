@@ -15,6 +15,7 @@ fn is_contradicted(answer: Limitation, shares: &Shares, case: &Case) -> bool {
     is_without_time(answer, shares, case)
         || brief::fits(case)
         || is_hardly_reached(answer, case)
+        || is_beside_a_full_link(answer, case)
         || rests_on_a_handful(answer, case)
         || is_empty(answer, case)
 }
@@ -37,6 +38,14 @@ fn is_hardly_reached(answer: Limitation, case: &Case) -> bool {
     answer == Limitation::ReceiverWindow && met > 0.0 && met < HARDLY_REACHED
 }
 
+/// Whether a window is to blame while a queue stands at a full link: a larger one makes it longer.
+fn is_beside_a_full_link(answer: Limitation, case: &Case) -> bool {
+    let facts = &case.facts;
+    let is_window = matches!(answer, Limitation::SenderWindow | Limitation::ReceiverWindow);
+    let is_full = facts.load.is_some_and(|load| load >= FULL);
+    is_window && is_full && facts.inflation.is_some_and(|inflation| inflation >= STANDS)
+}
+
 /// Whether an interval has too few packets to show what the path does with many.
 fn rests_on_a_handful(answer: Limitation, case: &Case) -> bool {
     let of_path =
@@ -57,6 +66,10 @@ const WAITED: f64 = 0.2;
 const HARDLY_WAITED: f64 = 0.1;
 /// Share of the time, and of the segments, below which a window was not what held back.
 const HARDLY_REACHED: f64 = 0.05;
+/// Use of a link from which it is full, and the round-trip time over its least from which a queue
+/// stands. Of 692 such answers in 15,000 worlds the link was right as well in 79 %.
+const FULL: f64 = 0.9;
+const STANDS: f64 = 1.5;
 /// Segments of an initial window (RFC 6928): fewer show no more than that they came.
 const HANDFUL: u64 = 10;
 /// Use of a link below which it is not full.
@@ -99,6 +112,21 @@ mod tests {
         assert_eq!(sureness(Cause::UnsharedQueue, shares, used(0.04)), Confidence::Medium);
         assert_eq!(sureness(Cause::UnsharedQueue, shares, used(0.9)), Confidence::High);
         assert_eq!(sureness(Cause::SharedQueue, shares, used(0.04)), Confidence::High);
+    }
+
+    #[test]
+    fn a_window_beside_a_full_link_is_not_sure() {
+        let shares = Shares { network: 1.0, ..Shares::default() };
+        let facts = |load, inflation| Facts {
+            load: Some(load),
+            inflation: Some(inflation),
+            ..Facts::default()
+        };
+        let window = |facts| sureness(Cause::SenderUndetermined, shares, facts);
+        assert_eq!(window(facts(0.95, 3.9)), Confidence::Medium);
+        assert_eq!(window(facts(0.95, 1.1)), Confidence::High, "no queue stands");
+        assert_eq!(window(facts(0.5, 3.9)), Confidence::High, "another one's queue");
+        assert_eq!(sureness(Cause::UnsharedQueue, shares, facts(0.95, 3.9)), Confidence::High);
     }
 
     #[test]

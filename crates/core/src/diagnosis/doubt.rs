@@ -1,6 +1,7 @@
 //! Facts that speak against an answer, or are too few: then nobody is very sure of it, whatever the
 //! items say.
 
+use super::evidence::inflated;
 use super::{Case, Confidence, Finding, Limitation, Shares, brief};
 
 /// How sure a finding is where its own facts may contradict it: no more than medium then.
@@ -40,10 +41,9 @@ fn is_hardly_reached(answer: Limitation, case: &Case) -> bool {
 
 /// Whether a window is to blame while a queue stands at a full link: a larger one makes it longer.
 fn is_beside_a_full_link(answer: Limitation, case: &Case) -> bool {
-    let facts = &case.facts;
     let is_window = matches!(answer, Limitation::SenderWindow | Limitation::ReceiverWindow);
-    let is_full = facts.load.is_some_and(|load| load >= FULL);
-    is_window && is_full && facts.inflation.is_some_and(|inflation| inflation >= STANDS)
+    let is_full = case.facts.load.is_some_and(|load| load >= FULL);
+    is_window && is_full && inflated(case).is_some_and(|inflation| inflation >= STANDS)
 }
 
 /// Whether an interval has too few packets to show what the path does with many.

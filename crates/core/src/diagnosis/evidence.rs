@@ -135,7 +135,7 @@ fn least_rtt(case: &Case, say: &mut Sentence) {
 }
 
 /// Mean over least round-trip time, the handshake's included.
-fn inflated(case: &Case) -> Option<f64> {
+pub fn inflated(case: &Case) -> Option<f64> {
     let context = &case.context;
     let lower = context.rtt_min.zip(context.rtt_least);
     let times = lower.map_or(1.0, |(min, least)| min.0 as f64 / least.0 as f64);

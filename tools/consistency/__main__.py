@@ -16,7 +16,10 @@ from consistency.check import check
 
 ROOT = Path(__file__).parents[2]
 WORLDS_FROM = 700_000
-"""Seeds that neither fitted, nor calibrated, nor judge."""
+"""Seeds that neither fitted, nor calibrated, nor judge in the simulator.
+
+Some of these worlds were recorded on the kernel for that.
+"""
 WORLDS = 400
 TENTH = 10
 

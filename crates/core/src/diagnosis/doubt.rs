@@ -67,7 +67,8 @@ const HARDLY_WAITED: f64 = 0.1;
 /// Share of the time, and of the segments, below which a window was not what held back.
 const HARDLY_REACHED: f64 = 0.05;
 /// Use of a link from which it is full, and the round-trip time over its least from which a queue
-/// stands. Of 692 such answers in 15,000 worlds the link was right as well in 79 %.
+/// stands. Of 692 such answers in the 15,000 worlds that were fitted the link was right as well in
+/// 79 %.
 const FULL: f64 = 0.9;
 const STANDS: f64 = 1.5;
 /// Segments of an initial window (RFC 6928): fewer show no more than that they came.

@@ -275,10 +275,24 @@ mod tests {
     #[test]
     fn a_token_bucket_is_told_from_random_loss() {
         let rtt = Nanos::from_millis(40);
+        let deep = trace(Some(200_000.0)).verdict(rtt).expect("policed");
+        assert!((deep.rate_bps / 4e6 - 1.0).abs() < 0.1, "{deep:?}");
+        // A bucket of one round trip runs over while the window is small: then less gets through.
+        let mut shallow = trace(Some(20_000.0));
+        let policer = shallow.verdict(rtt).expect("policed");
+        let lost = shallow.lost.last().map_or(0.0, |loss| loss.lost_bytes());
+        let delivered_bps = (shallow.sent_bytes as f64 - lost) * 8.0 / 40.0;
+        assert!((policer.rate_bps / delivered_bps - 1.0).abs() < 0.1, "{policer:?}");
+        assert_eq!(trace(None).verdict(rtt), None);
+    }
+
+    #[test]
+    fn a_token_bucket_is_as_empty_at_every_loss() {
+        let rtt = Nanos::from_millis(40);
+        // So deep that it never runs over, which would make the mean rate less than its own.
         let (mut policed, mut lossy) = (trace(Some(200_000.0)), trace(None));
-        let policer = policed.verdict(rtt).expect("policed");
-        assert!((policer.rate_bps / 4e6 - 1.0).abs() < 0.1, "{policer:?}");
-        assert_eq!(lossy.verdict(rtt), None);
+        policed.verdict(rtt);
+        lossy.verdict(rtt);
         let (policed, lossy) = (policed.levels().expect("many"), lossy.levels().expect("many"));
         assert!(policed.rank < 0.1 && policed.spread < 0.3 && policed.trips < 1.0, "{policed:?}");
         assert!((lossy.rank - 0.5).abs() < 0.1 && lossy.spread > 0.7, "{lossy:?}");

@@ -17,7 +17,10 @@ class Weights:
         self.outputs = len(outputs)
         answers = [word for word in outputs if "/" not in word]
         self.scale, count = self._take("<fH")
-        self.trees = [self._tree() for _ in range(count)]
+        self.steps, self.trees = [], []
+        for _ in range(count):
+            self.steps += self._take("B")
+            self.trees.append(self._tree(self.steps[-1]))
         self.stay, self.trust = self._take("<ff")
         self.prior = np.array(self._take(f"<{len(answers)}f"))
         (knots,) = self._take("<H")
@@ -41,11 +44,11 @@ class Weights:
         self._rest = self._rest[size:]
         return found
 
-    def _tree(self, is_leaf=False):
+    def _tree(self, step, is_leaf=False):
         if is_leaf:
-            return np.array(self._take(f"<{self.outputs}h"))
+            return np.array(self._take(f"{self.outputs}b")) * step
         word, threshold, _ = self._take("<HfB")
-        below, above = (self._tree(bool(word & way)) for way in (LEAF_BELOW, LEAF_ABOVE))
+        below, above = (self._tree(step, bool(word & way)) for way in (LEAF_BELOW, LEAF_ABOVE))
         return word & COLUMN, np.float32(threshold), bool(word & UNKNOWN_BELOW), below, above
 
 

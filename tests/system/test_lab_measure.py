@@ -26,7 +26,7 @@ CASES = {
         ["--sndbuf", "32Ki", "--length", "8Ki"],
         {"sender_window/send_buffer"},
     ),
-    "paced socket": ("wide", ["--pace", "8M"], {"application/paced"}),
+    "paced socket": ("wide", ["--pace", "7M"], {"application/paced"}),
     "slow program": ("wide", ["-b", "5M"], {"application/idle", "application/paced"}),
     "narrow link": (
         "narrow",
@@ -124,24 +124,40 @@ SAME_LIMIT = [
 ]
 
 
-@needs_root
-@pytest.mark.parametrize("case", SAME_LIMIT)
-def test_the_passive_verdict_is_the_same(tool, tmp_path, case):
-    """One run, asked twice: the kernel's accounts, and a capture at the sender."""
-    name, options, _ = CASES[case]
-    capture = tmp_path / "sender.pcap"
-
+def measured_and_captured(tool, capture, name, options):
+    """Give the end of one run by the kernel's accounts, and its flow in a capture at the sender."""
     with Network(load(HERE / f"{name}.toml")) as network:
         command = [tool("tcpdump"), "-i", DEVICE, "-s", "128", "-Z", "root", "-w", str(capture)]
         network.hosts["S"].call("start", name="tcpdump", command=command, ready="listening on")
         [active] = ends(measure_in(network, *options))
         time.sleep(1.2)
         network.hosts["S"].call("stop", name="tcpdump")
-    with analyze(capture).to_duckdb() as connection:
-        [passive] = connection.execute(
-            "SELECT limitation, cause, evidence FROM flows ORDER BY unique_bytes DESC LIMIT 1"
-        ).fetchall()
-    assert passive[0] == active["limitation"], (passive, active["word"], active["evidence"])
+    flows = analyze(capture).to_arrow().to_pylist()
+    return active, max(flows, key=lambda flow: flow["unique_bytes"])
+
+
+@needs_root
+@pytest.mark.parametrize("case", SAME_LIMIT)
+def test_the_passive_verdict_is_the_same(tool, tmp_path, case):
+    """One run, asked twice."""
+    name, options, _ = CASES[case]
+    active, passive = measured_and_captured(tool, tmp_path / "sender.pcap", name, options)
+    told = [passive[column] for column in ("limitation", "cause", "evidence")]
+    assert passive["limitation"] == active["limitation"], (told, active["word"], active["evidence"])
+
+
+@needs_root
+def test_a_pace_in_step_with_the_round_trip_is_never_surely_a_window(tool, tmp_path):
+    """At 8 Mbit/s two segments leave each 2.9 ms; fourteen such steps are a round trip.
+
+    So each pair leaves 0.2 ms after an acknowledgement, as from a program that room in the send
+    buffer wakes. The capture cannot tell them apart; the kernel's accounts can.
+    """
+    capture = tmp_path / "sender.pcap"
+    active, passive = measured_and_captured(tool, capture, "wide", ["--pace", "8M"])
+    assert active["word"] == "application/paced"
+    assert passive["limitation"] in {"application", "sender_window"}
+    assert passive["limitation"] == "application" or passive["confidence"] != "high"
 
 
 BYSTANDER = {

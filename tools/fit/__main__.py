@@ -139,7 +139,7 @@ def head(options: argparse.Namespace, fitted: dict[str, Rows], found: Calibratio
     names = gather.items()
     parts = ", ".join(f"{part[0]} to {part[-1]}" for part in seeds(options))
     return [
-        "tcpwhy evidence model 4, made by make fit",
+        "tcpwhy evidence model 5, made by make fit",
         f"worlds: generator {worlds.VERSION}, seeds {parts}",
         f"variants: draw {gather.DRAW_FIT}, {options.variants} of each scenario",
         f"intervals: {counts}",
@@ -174,7 +174,7 @@ def report(model: Model, calibration: Calibration, rows: Rows) -> None:
     print(f"stay {calibration.stay_a_second}, trust {calibration.trust}, cuts {calibration.cuts}")
 
 
-WEIGHT = {"worlds": 1.0, "variants": 4.0, "policing": 4.0, "real": 10.0, "recordings": 8.0}
+WEIGHT = {"worlds": 1.0, "variants": 4.0, "policing": 4.0, "real": 10.0, "recordings": 16.0}
 WEIGHT_AT_WORLDS = 24_000
 """Of so many worlds; of more the other sources weigh more, too."""
 # Recordings weigh about as much as worlds: what a confidence means on a kernel counts.

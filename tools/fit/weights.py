@@ -1,7 +1,11 @@
-"""Writes and reads the model in core's form: text, an empty line, numbers (little-endian)."""
+"""Writes and reads the model in core's form: text, an empty line, numbers (little-endian).
+
+What a leaf says is a byte for each output, in steps of its tree: the largest one of a tree has 127.
+"""
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,11 +19,12 @@ from fit.forest import Model, Tree
 def write(path: Path, head: list[str], model: Model, calibration: Calibration) -> None:
     """Write everything."""
     trees = model.trees()
-    scale = max(float(np.abs(tree.leaves).max()) for tree in trees) / 32767
+    scale = max(float(np.abs(tree.leaves).max()) for tree in trees) / (FINEST * COARSEST)
     out = bytearray("\n".join(head).encode() + b"\n\n")
     out += struct.pack("<fH", scale, len(trees))
     for tree in trees:
-        out += packed(tree, 0, scale)
+        step = max(1, math.ceil(float(np.abs(tree.leaves).max()) / scale / FINEST - 1e-6))
+        out += struct.pack("B", step) + packed(tree, 0, scale * step)
     out += struct.pack("<ff", calibration.stay_a_second, calibration.trust)
     out += np.asarray(calibration.prior, "<f4").tobytes()
     out += struct.pack("<H", len(calibration.knots))
@@ -33,7 +38,7 @@ def packed(tree: Tree, node: int, scale: float) -> bytes:
     """Pack a node and what is below it, left before right; a question says which are leaves."""
     left, right = int(tree.left[node]), int(tree.right[node])
     if left < 0:
-        return bytes(np.round(tree.leaves[right] / scale).astype("<i2"))
+        return bytes(np.round(tree.leaves[right] / scale).astype("i1"))
     asked = int(tree.column[node])
     asked |= UNKNOWN_LEFT if tree.unknown_goes_left[node] else 0
     asked |= LEAF_LEFT if tree.left[left] < 0 else 0
@@ -52,7 +57,7 @@ def read(path: Path, outputs: int, columns: Sequence[str]) -> tuple[list[str], l
     scale, count = struct.unpack_from("<fH", numbers)
     trees, at = [], struct.calcsize("<fH")
     for _ in range(count):
-        tree, at = unpacked(numbers, at, scale, outputs)
+        tree, at = unpacked(numbers, at + 1, scale * numbers[at], outputs)
         is_inner = tree.left >= 0
         tree.column[is_inner] = moved[tree.column[is_inner]]
         trees.append(tree)
@@ -69,8 +74,8 @@ def unpacked(numbers: bytes, at: int, scale: float, outputs: int) -> tuple[Tree,
         number = len(nodes)
         nodes.append((0, 0.0, False, -1, len(leaves), weight))
         if is_leaf:
-            leaves.append(np.frombuffer(numbers, "<i2", outputs, at) * np.float32(scale))
-            at += 2 * outputs
+            leaves.append(np.frombuffer(numbers, "i1", outputs, at) * np.float32(scale))
+            at += outputs
             return number
         asked, threshold, share = struct.unpack_from(QUESTION, numbers, at)
         at += struct.calcsize(QUESTION)
@@ -87,6 +92,8 @@ def unpacked(numbers: bytes, at: int, scale: float, outputs: int) -> tuple[Tree,
     ), at
 
 
+FINEST, COARSEST = 127, 255
+"""Steps of the largest leaf of a tree, and of the forest in the largest one of a tree."""
 QUESTION = "<HfB"
 """The column with its flags, the threshold, the share of rows that went left."""
 UNKNOWN_LEFT, LEAF_LEFT, LEAF_RIGHT, COLUMN = 0x8000, 0x4000, 0x2000, 0x1FFF

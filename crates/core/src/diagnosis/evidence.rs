@@ -4,6 +4,7 @@ use super::decimal::Decimal;
 use super::sentence::Sentence;
 use super::words::{count, counted, decimal, grouped, percent, rate, seconds, time};
 use super::{Case, Cause, Finding};
+use crate::flow::loss::losses::Shape;
 use crate::record::Text;
 
 /// One sentence with the numbers behind a finding.
@@ -163,6 +164,18 @@ pub fn losses(case: &Case, say: &mut Sentence) {
         true => say.add(&[", ", &share, " of the bytes"]),
         false => say.add(&[", nothing lost: every retransmission was spurious"]),
     };
+}
+
+/// Adds how many bytes were lost, and what tells random losses from others.
+pub fn pattern(case: &Case, shape: &Shape, say: &mut Sentence) {
+    write!(
+        say,
+        "{} of the bytes lost so far; at losses the flight was {:.2} times its mean, and the gaps \
+         between losses had CV {:.2} (1 and 1 if random)",
+        percent(case.so_far.loss_ratio),
+        shape.flight,
+        shape.variation
+    );
 }
 
 /// How often something happened.

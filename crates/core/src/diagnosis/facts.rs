@@ -137,6 +137,8 @@ pub struct Facts {
     /// Share of the time in which a sender with room and more to send waited for what came right
     /// after an acknowledgement,
     pub clocked: f64,
+    /// of this what was sent with the acknowledgement, in the same breath,
+    pub at_once: f64,
     /// and without one of new data since the last segment.
     pub unprompted: f64,
     /// Share of the time in waits with room in which acknowledgements came,
@@ -243,6 +245,7 @@ impl Facts {
         (self.woken, self.unwoken) = (of_total(stats.woken_ns), of_total(stats.unwoken_ns));
         self.gathered = of_total(stats.gathered_ns);
         self.clocked = of_total(stats.prompts.clocked_ns);
+        self.at_once = of_total(stats.prompts.at_once_ns);
         self.acknowledged = of_total(stats.prompts.acknowledged_ns);
         self.early = of_total(stats.prompts.early_ns);
         self.unprompted = of_total(stats.prompts.unprompted_ns);

@@ -46,7 +46,8 @@ items! {
         |c| c.evenness?.gap_variation;
     "shape_losses" Count "losses without a queue so far"
         |c| c.losses.map(|shape| f64::from(shape.losses));
-    "shape_ratio" Share "segments lost without a queue" |c| c.losses.map(|shape| shape.ratio);
+    "shape_ratio" Share "losses per segment from the first to the last"
+        |c| c.losses.map(|shape| shape.ratio);
     "shape_variation" Times "variation of the inter-loss gaps (random = 1)"
         |c| c.losses.map(|shape| shape.variation);
     "shape_rhythm" Times "variation of the gaps between loss episodes (random = 1)"

@@ -1,7 +1,7 @@
 //! A policer: a token bucket drops what exceeds its rate.
 
 use super::Cause;
-use crate::diagnosis::evidence::{NONE_NOW, density, earlier, inflation, rhythm};
+use crate::diagnosis::evidence::{NONE_NOW, density, earlier, inflation, pattern, rhythm};
 use crate::diagnosis::remedy::Advised;
 use crate::diagnosis::sentence::Sentence;
 use crate::diagnosis::words::{counted, percent, rate};
@@ -23,14 +23,7 @@ pub fn evidence(case: &Case, _: &Finding, say: &mut Sentence) {
             counted(u64::from(policer.losses), "loss", "losses"),
             rate(policer.rate_bps)
         ),
-        (None, Some(shape)) => write!(
-            say,
-            "losses after slow start are not independent: {} of the segments lost, flight at \
-             losses {:.2} times the mean, inter-loss gaps with CV {:.2} (random = 1)",
-            percent(shape.ratio),
-            shape.flight,
-            shape.variation
-        ),
+        (None, Some(shape)) => pattern(case, &shape, say),
         _ if facts.losses == 0 && facts.loss_ratio == 0.0 => write!(say, "{NONE_NOW}"),
         _ => write!(say, "{} of the bytes were lost", percent(facts.loss_ratio)),
     }

@@ -1,7 +1,7 @@
 //! Random loss: packets are lost without congestion.
 
 use super::Cause;
-use crate::diagnosis::evidence::{NONE_NOW, density, earlier, inflation, losses, rhythm};
+use crate::diagnosis::evidence::{NONE_NOW, density, earlier, inflation, losses, pattern, rhythm};
 use crate::diagnosis::remedy::Advised;
 use crate::diagnosis::sentence::Sentence;
 use crate::diagnosis::words::percent;
@@ -16,14 +16,7 @@ pub fn cause(_: &Case) -> Cause {
 pub fn evidence(case: &Case, _: &Finding, say: &mut Sentence) {
     say.part();
     match case.losses {
-        Some(shape) => write!(
-            say,
-            "{} of the segments lost after slow start, unrelated to the flight size ({:.2} times \
-             the mean at losses); inter-loss gaps: CV {:.2} (random = 1)",
-            percent(shape.ratio),
-            shape.flight,
-            shape.variation
-        ),
+        Some(shape) => pattern(case, &shape, say),
         None if case.facts.losses == 0 => write!(say, "{NONE_NOW}"),
         None => losses(case, say),
     }
@@ -36,7 +29,7 @@ pub fn evidence(case: &Case, _: &Finding, say: &mut Sentence) {
 /// What to change.
 pub fn remedy(advised: &Advised) -> String {
     let Advised { case, src, .. } = advised;
-    let ratio = case.losses.map_or(case.facts.loss_ratio, |shape| shape.ratio);
+    let ratio = case.losses.map_or(case.facts.loss_ratio, |_| case.so_far.loss_ratio);
     format!(
         "repair the link that loses {} of the packets (cable, optics, duplex, radio); until then a \
          controller that ignores such losses on {src} (net.ipv4.tcp_congestion_control = bbr)",

@@ -129,6 +129,7 @@ impl Forest {
             for node in 1..LEAVES {
                 forest.nodes[first + node].above = (first + 2 * node % LEAVES) as u16;
             }
+            table.tree();
             forest.grow(table, first, 1, false);
         });
         forest

@@ -5,12 +5,14 @@ use super::{ByAnswer, ByOutput, OUTPUTS};
 /// What is left to be read of a file of weights.
 pub struct Table<'a> {
     rest: &'a [u8],
+    /// What a step of the leaves of this tree is worth, in those of the forest.
+    step: i16,
 }
 
 impl<'a> Table<'a> {
     /// From its begin.
     pub fn new(bytes: &'a [u8]) -> Table<'a> {
-        Table { rest: bytes }
+        Table { rest: bytes, step: 1 }
     }
 
     /// The text at its head.
@@ -37,10 +39,14 @@ impl<'a> Table<'a> {
         u16::from_le_bytes(self.take())
     }
 
-    /// What a leaf says for each output, as it is stored.
+    /// Begins a tree.
+    pub fn tree(&mut self) {
+        self.step = i16::from(self.u8());
+    }
+
+    /// What a leaf of this tree says for each output, in steps of the forest.
     pub fn leaf(&mut self) -> ByOutput<i16> {
-        let bytes = self.take::<{ 2 * OUTPUTS }>();
-        std::array::from_fn(|at| i16::from_le_bytes([bytes[2 * at], bytes[2 * at + 1]]))
+        self.take::<OUTPUTS>().map(|steps| i16::from(steps as i8) * self.step)
     }
 
     /// A number.

@@ -24,7 +24,7 @@ pub struct Pattern {
 pub struct Shape {
     /// Losses that it rests on.
     pub losses: u32,
-    /// Lost over sent segments since the first loss.
+    /// Lost over sent segments, from the first loss that no queue explains to the last one.
     pub ratio: f64,
     /// Standard deviation over mean of the segments between losses: one when independent.
     pub variation: f64,

@@ -74,7 +74,11 @@ fn both() -> (Forest, Vec<Plain>) {
     };
     let mut plain = table();
     let scale = plain.f32();
-    (Forest::read(&mut table()), plain.many(|table| Plain::read(table, scale, false)))
+    let trees = plain.many(|table| {
+        table.tree();
+        Plain::read(table, scale, false)
+    });
+    (Forest::read(&mut table()), trees)
 }
 
 /// Intervals with values about the thresholds of their columns, or on one, and some unknown.
@@ -131,15 +135,17 @@ fn trees_lead_where_the_file_says() {
     }
 }
 
-/// One question on column 0: below 0.5 or unknown, the first answer; else the second.
+/// One question on column 0: below 0.5 or unknown, the first answer; else the second. Its leaves
+/// count in two steps of the forest, each of half a unit.
 fn one_question() -> Forest {
-    let mut bytes = 1.0f32.to_le_bytes().to_vec();
+    let mut bytes = 0.5f32.to_le_bytes().to_vec();
     bytes.extend(1u16.to_le_bytes());
+    bytes.push(2);
     bytes.extend((UNKNOWN_BELOW | LEAF_BELOW | LEAF_ABOVE).to_le_bytes());
     bytes.extend(0.5f32.to_le_bytes());
     bytes.push(255);
     for answer in 0..2 {
-        (0..OUTPUTS).for_each(|at| bytes.extend(i16::from(at == answer).to_le_bytes()));
+        bytes.extend((0..OUTPUTS).map(|at| u8::from(at == answer)));
     }
     Forest::read(&mut Table::new(&bytes))
 }

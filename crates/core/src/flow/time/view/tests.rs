@@ -185,15 +185,24 @@ fn a_wait_ends_with_an_acknowledgement_or_at_the_senders_own_time() {
         let sent = Entry { ts: Nanos(sent_us * 1_000), ..entry(0, 0, 0) };
         send(&mut view, &sent, 21_000, 1_000, false).2
     };
-    let acknowledged = |waited_us: u64, clocked, early| {
-        Some(Prompt::Acknowledged(Acknowledged { waited_ns: waited_us * 1_000, clocked, early }))
+    let acknowledged = |waited_us: u64, clocked, at_once, early| {
+        let waited_ns = waited_us * 1_000;
+        Some(Prompt::Acknowledged(Acknowledged { waited_ns, clocked, at_once, early }))
     };
-    assert_eq!(after(&[11], 11_050, false), acknowledged(10_050, true, true));
-    assert_eq!(after(&[11, 21], 21_200, false), acknowledged(20_200, true, true));
-    assert_eq!(after(&[11], 13_000, false), acknowledged(12_000, false, true), "woken late");
-    assert_eq!(after(&[11], 15_000, false), acknowledged(14_000, false, false));
-    assert_eq!(after(&[11, 21], 24_000, false), acknowledged(23_000, false, false));
-    assert_eq!(after(&[11], 11_050, true), acknowledged(10_050, false, true), "nothing to send");
+    assert_eq!(after(&[11], 11_040, false), acknowledged(10_040, true, true, true));
+    assert_eq!(
+        after(&[11, 21], 21_200, false),
+        acknowledged(20_200, true, false, true),
+        "a program"
+    );
+    assert_eq!(after(&[11], 13_000, false), acknowledged(12_000, false, false, true), "woken late");
+    assert_eq!(after(&[11], 15_000, false), acknowledged(14_000, false, false, false));
+    assert_eq!(after(&[11, 21], 24_000, false), acknowledged(23_000, false, false, false));
+    assert_eq!(
+        after(&[11], 11_050, true),
+        acknowledged(10_050, false, false, true),
+        "nothing to send"
+    );
     assert_eq!(after(&[], 11_000, false), Some(Prompt::Unprompted(10_000_000)));
     assert_eq!(after(&[], 2_000, false), None, "acknowledgements come as densely by chance");
     assert_eq!(after(&[], 11_000, true), None, "there was nothing to send");

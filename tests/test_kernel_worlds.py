@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from kernel_worlds import adapted, clocks, frames, path
+from kernel_worlds import adapted, clocks, frames, judged, path, plain
 from tcpwhy.lab import scenario
 
 MS = 1_000_000
@@ -222,3 +222,17 @@ def test_frames_are_counted_by_direction(tmp_path):
     expected = {("10.0.0.1", 4000, "10.0.0.2", 80): ([7 * 10**9 + 5] * 2, [0, 1514, 3028])}
     assert frames.passed(file) == expected
     assert frames.passed(tmp_path / "none.pcap") == {}
+
+
+def test_plain_cases_are_of_each_limit_in_turn_and_only_judge(tmp_path):
+    path = tmp_path / "case.toml"
+    texts = set()
+    for seed in range(plain.FIRST, plain.FIRST + 2 * len(plain.FAMILIES)):
+        path.write_text(plain.text(seed))
+        case = scenario.load(path)
+        assert len(case.flows) == 1 or plain.family(seed) == "shared"
+        assert judged.purpose(seed) == "judge"
+        assert plain.text(seed) == path.read_text()
+        texts.add(path.read_text())
+    assert len(texts) == 2 * len(plain.FAMILIES)
+    assert len({plain.family(seed) for seed in range(10)}) == len(plain.FAMILIES)

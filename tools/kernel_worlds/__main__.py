@@ -7,6 +7,7 @@
 
 A world that the emulator could not carry in time, or that the kernel cannot run, is counted with
 its reason. FIRST-LAST are seeds, the last excluded. What was recorded is not recorded again.
+Seeds from 900000 on are of plain cases: one limit each.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import pyarrow.parquet as parquet
 
 import tcpwhy
 from accuracy import wild
+from kernel_worlds import plain
 from kernel_worlds.clocks import Clock, read
 from kernel_worlds.frames import Key, passed
 from kernel_worlds.path import Paths, routes
@@ -123,8 +124,11 @@ def seeds(folder: Path, span: range | None) -> list[int]:
 
 
 def purpose(seed: int) -> str:
-    """Tell what the recording of a seed is for: `fit`, `calibrate`, or half of them `judge`."""
-    if seed % 2 == 0:
+    """Tell what the recording of a seed is for: `fit`, `calibrate`, or half of them `judge`.
+
+    Plain cases only judge.
+    """
+    if seed % 2 == 0 or plain.is_plain(seed):
         return "judge"
     return "calibrate" if seed % 8 == 7 else "fit"
 
@@ -132,26 +136,36 @@ def purpose(seed: int) -> str:
 def report(folder: Path, span: range | None) -> str:
     """Give the tables of the page, in Markdown, of the recordings that served nothing else."""
     chosen = [seed for seed in seeds(folder, span) if purpose(seed) == "judge"]
-    found = [wild.told(of_world(folder, seed)) for seed in chosen]
-    rows = [row for world in found for row in world]
+    of_worlds = [seed for seed in chosen if not plain.is_plain(seed)]
+    of_plain = [seed for seed in chosen if plain.is_plain(seed)]
+    parts = [*_of_worlds(folder, of_worlds), *_of_plain(folder, of_plain)]
+    return "\n\n".join(parts) or "Nothing is recorded there."
+
+
+def _of_worlds(folder: Path, chosen: Sequence[int]) -> Iterator[str]:
+    rows = [row for seed in chosen for row in wild.told(of_world(folder, seed))]
     if not rows:
-        return "Nothing is recorded there."
+        return
     same = [row for seed in chosen for row in wild.told(in_the_simulator(folder, seed))]
     high = [row for row in same if row.confidence == "high"]
-    words = (
-        f"{len(rows):,} intervals of {len(found)} worlds. The simulator runs the same worlds with\n"
-        f"the same replacements: of its {len(same):,} intervals {_right(same):.1%} are right,\n"
-        f"and {_right(high):.1%} of those with high confidence. On the kernel the expected\n"
+    yield (
+        f"{len(rows):,} intervals of {len(chosen)} worlds. The simulator runs the same worlds\n"
+        f"with the same replacements: of its {len(same):,} intervals {_right(same):.1%} are\n"
+        f"right, and {_right(high):.1%} of those with high confidence. On the kernel the expected\n"
         f"calibration error is {wild.calibration_error(rows):.1%}."
     )
-    return "\n\n".join(
-        [
-            words,
-            wild.by(rows, "truth", lambda row: row.allowed[0]),
-            wild.by(rows, "tap", lambda row: row.tap),
-            wild.by(rows, "confidence", lambda row: row.confidence or "none"),
-        ]
-    )
+    yield wild.by(rows, "truth", lambda row: row.allowed[0])
+    yield wild.by(rows, "tap", lambda row: row.tap)
+    yield wild.by(rows, "confidence", lambda row: row.confidence or "none")
+
+
+def _of_plain(folder: Path, chosen: Sequence[int]) -> Iterator[str]:
+    rows = [row for seed in chosen for row in wild.told(of_world(folder, seed))]
+    if not rows:
+        return
+    yield f"{len(rows):,} intervals of {len(chosen)} plain cases, one limit each."
+    yield wild.by(rows, "truth", lambda row: row.allowed[0])
+    yield wild.by(rows, "confidence", lambda row: row.confidence or "none")
 
 
 def _right(rows: Sequence[wild.Told]) -> float:

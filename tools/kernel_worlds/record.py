@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kernel_worlds import adapted
+from kernel_worlds import adapted, plain
 from tcpwhy._core import TcpwhyError
 from tcpwhy.lab import run as lab
 from tcpwhy.lab import scenario
@@ -26,7 +26,8 @@ def record(seed: int, folder: Path) -> str | None:
     """Record one world; None, or why it does not count."""
     target = folder / f"{seed}"
     path = folder / f"world-{seed}.toml"
-    path.write_text(adapted.text(seed), "utf-8")
+    text = plain.text(seed) if plain.is_plain(seed) else adapted.text(seed)
+    path.write_text(text, "utf-8")
     try:
         with undisturbed():
             run = lab.run(scenario.load(path), target, sample_s=SAMPLE_S)

@@ -168,8 +168,9 @@ def test_xplot_reads_it(graph, tool, tmp_path):
     good, bad = tmp_path / "good.xpl", tmp_path / "bad.xpl"
     graph.write(good)
     bad.write_text(good.read_text().replace("\ngo\n", "\nwhat is this\n"))
-    # It names the display once it answers there.
-    command = [server, "-displayfd", "1", "-screen", "0", "640x480x24"]
+    # It names the display once it answers there; a reset as the last client leaves would cut off
+    # the next one.
+    command = [server, "-displayfd", "1", "-noreset", "-screen", "0", "640x480x24"]
     display = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
         environment = {"DISPLAY": f":{int(display.stdout.readline())}"}

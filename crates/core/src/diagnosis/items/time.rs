@@ -19,7 +19,7 @@ items! {
         |c| over(c.facts.woken, c.facts.woken + c.facts.unwoken);
     "clocked" Share "time of waits that ended right after an acknowledgement"
         |c| Some(c.facts.clocked);
-    "at_once" Share "of those, what ended within 50 µs of one"
+    "at_once" Share "waits clocked by an acknowledgement that ended within 50 µs of it"
         |c| over(c.facts.at_once, c.facts.clocked);
     "unprompted" Share "time of waits with room that no acknowledgement ended"
         |c| Some(c.facts.unprompted);

@@ -66,9 +66,7 @@ workload.bulk = {}
     ],
 )
 def test_the_truth_of_plain_cases(extra, limitation):
-    rows = worlds.judged_scenario("plain.toml", SCENARIO + extra)
-    middle = [row for row in rows.to_pylist() if row["true_limitation"]][1]
-    assert middle["true_limitation"] == limitation
+    assert second_interval(extra)["true_limitation"] == limitation
 
 
 @pytest.mark.parametrize(
@@ -80,9 +78,13 @@ def test_the_truth_of_plain_cases(extra, limitation):
     ],
 )
 def test_a_controller_that_paces_at_the_rate_of_a_window_is_held_by_it(extra, right):
-    rows = worlds.judged_scenario("paced.toml", SCENARIO + extra)
-    middle = [row for row in rows.to_pylist() if row["true_limitation"]][1]
-    assert middle["true_limitations"] == right
+    assert second_interval(extra)["true_limitations"] == right
+
+
+def second_interval(extra):
+    """Give the second interval of which the truth is known."""
+    rows = worlds.judged_scenario("plain.toml", SCENARIO + extra).to_pylist()
+    return [row for row in rows if row["true_limitation"]][1]
 
 
 def test_a_bad_seed_is_refused():

@@ -142,8 +142,12 @@ def report(folder: Path, span: range | None) -> str:
     return "\n\n".join(parts) or "Nothing is recorded there."
 
 
+def _told(folder: Path, chosen: Sequence[int]) -> list[wild.Told]:
+    return [row for seed in chosen for row in wild.told(of_world(folder, seed))]
+
+
 def _of_worlds(folder: Path, chosen: Sequence[int]) -> Iterator[str]:
-    rows = [row for seed in chosen for row in wild.told(of_world(folder, seed))]
+    rows = _told(folder, chosen)
     if not rows:
         return
     same = [row for seed in chosen for row in wild.told(in_the_simulator(folder, seed))]
@@ -160,7 +164,7 @@ def _of_worlds(folder: Path, chosen: Sequence[int]) -> Iterator[str]:
 
 
 def _of_plain(folder: Path, chosen: Sequence[int]) -> Iterator[str]:
-    rows = [row for seed in chosen for row in wild.told(of_world(folder, seed))]
+    rows = _told(folder, chosen)
     if not rows:
         return
     yield f"{len(rows):,} intervals of {len(chosen)} plain cases, one limit each."

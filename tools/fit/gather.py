@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import random
 import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, fields, replace
@@ -190,10 +192,23 @@ def of_world(seed: int) -> list[dict[str, Any]]:
     return of_text(worlds.name(seed), worlds.scenario(seed), f"world {seed}")
 
 
-def of_text(file: str, text: str, group: str) -> list[dict[str, Any]]:
-    """Give the rows of a scenario with the simulator's own answers."""
+def of_world_at_one_tap(seed: int) -> list[dict[str, Any]]:
+    """Give the rows of a world at one of its taps, by chance.
+
+    What the others see has much in common with it: another world teaches more in the same time.
+    """
+    text = worlds.scenario(seed)
+    taps = [tap["name"] for tap in tomllib.loads(text)["taps"]]
+    tap = random.Random(seed).choice(taps)
+    return of_text(worlds.name(seed), text, f"world {seed}", [tap])
+
+
+def of_text(
+    file: str, text: str, group: str, taps: list[str] | None = None
+) -> list[dict[str, Any]]:
+    """Give the rows of a scenario, at some of its taps, with the simulator's own answers."""
     found: dict[str, dict[str, list[Any]]] = {}
-    for tap, table, batch in _core.judge(file, text, observations=True):
+    for tap, table, batch in _core.judge(file, text, taps=taps, observations=True):
         found.setdefault(tap, {}).setdefault(table, []).append(pa.record_batch(batch))
     parts = []
     for tap, tables in found.items():
@@ -334,7 +349,7 @@ DRAW_FIT = 101
 """The draw of variants that is fitted; that of the page only judges."""
 DRAW_CALIBRATE = 102
 """The draw that calibrates."""
-PER_FILE = 600
+PER_FILE = 2400
 """Cases of a file: each asks for processes anew, which load their modules first."""
 HEAVIEST = 4.0
 """So many rows a kept one stands for at most: no world may outweigh all others."""

@@ -8,8 +8,7 @@ use crate::diagnosis::model::filter::Belief;
 use crate::diagnosis::remedy::Advised;
 use crate::diagnosis::tally::Tally;
 use crate::diagnosis::{
-    Case, Context, Facts, Finding, Limitation, ONE_WAY, Shares, SoFar, diagnose, doubt, evidence,
-    headroom,
+    Case, Context, Facts, Finding, Limitation, Shares, SoFar, diagnose, doubt, evidence, headroom,
 };
 use crate::flow::half::Half;
 use crate::flow::path::capacity::Capacity;
@@ -246,6 +245,7 @@ impl Judge<'_> {
             missed,
             position: self.position,
             rwnd_max: half.totals.rwnd_max,
+            rwnd_met: half.totals.rwnd_met.filter(|&met| met > 0),
             inferred_rwnd: half.inferred_rwnd(),
             only_small_answered: half.only_small_answered(),
             unanswered: half.is_unanswered(),
@@ -272,7 +272,7 @@ impl Judge<'_> {
         let Some(finding) = finding else {
             // It holds for what the paper's tree has no answer to as well.
             match case.facts.span_s > 0.0 {
-                true => columns.null_reason = Some(Text::Borrowed(ONE_WAY)),
+                true => columns.null_reason = Some(Text::Borrowed(case.why_unknown())),
                 false => {
                     columns.null_reason.get_or_insert(Text::Borrowed("no data was sent"));
                 }

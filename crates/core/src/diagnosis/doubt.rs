@@ -18,6 +18,7 @@ fn is_contradicted(answer: Limitation, shares: &Shares, case: &Case) -> bool {
         || is_hardly_reached(answer, case)
         || is_beside_a_full_link(answer, case)
         || rests_on_a_handful(answer, case)
+        || is_full_of_holes(answer, case)
         || is_empty(answer, case)
 }
 
@@ -54,11 +55,24 @@ fn inflated_so_far(case: &Case) -> Option<f64> {
     Some(case.so_far.rtt_mean_s? / case.context.rtt_least?.as_secs_f64())
 }
 
-/// Whether an interval has too few packets to show what the path does with many.
+/// Whether there are too few packets to show what the path does with many. A window that held so
+/// few may be the initial one, which begins as small.
 fn rests_on_a_handful(answer: Limitation, case: &Case) -> bool {
-    let of_path =
-        answer.is_bottleneck() || matches!(answer, Limitation::Policer | Limitation::RandomLoss);
-    of_path && case.facts.packets < HANDFUL
+    let lost = case.facts.losses > 0 || case.facts.timeouts > 0;
+    match answer {
+        Limitation::Application | Limitation::Unresponsive => false,
+        Limitation::ReceiverWindow | Limitation::SenderWindow => {
+            case.facts.closures == 0 && case.so_far.packets < 2 * HANDFUL
+        }
+        Limitation::Transport if lost => false,
+        _ => case.facts.packets < HANDFUL,
+    }
+}
+
+/// Whether the capture misses so much that flights and rounds may be those of what is left.
+fn is_full_of_holes(answer: Limitation, case: &Case) -> bool {
+    !matches!(answer, Limitation::Application | Limitation::Unresponsive)
+        && case.context.missed >= MISSED
 }
 
 /// Whether a link that nobody else uses was far from full.
@@ -82,19 +96,22 @@ const FULL: f64 = 0.9;
 const STANDS: f64 = 1.5;
 /// Segments of an initial window (RFC 6928): fewer show no more than that they came.
 const HANDFUL: u64 = 10;
+/// Bytes that the capture misses, of those that it has, from which nothing is sure.
+const MISSED: f64 = 0.1;
 /// Use of a link below which it is not full.
 const FAR_FROM_FULL: f64 = 1.0 / 3.0;
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Cause, Facts, SoFar};
+    use super::super::{Cause, Context, Facts, SoFar, blamed};
     use super::*;
 
     fn sureness(cause: Cause, shares: Shares, facts: Facts) -> Confidence {
-        let case = Case { facts: Facts { span_s: 3.0, packets: 900, ..facts }, ..Case::default() };
-        let found = super::super::diagnose_alone(&case).expect("it lasted");
+        let facts = Facts { span_s: 3.0, packets: 900, ..facts };
+        let so_far = SoFar { packets: 900, ..SoFar::default() };
+        let case = Case { facts, so_far, ..Case::default() };
         let confidence = Confidence::High;
-        tempered(&Finding { cause, shares, confidence, ..found }, &case)
+        tempered(&Finding { shares, confidence, ..blamed(cause) }, &case)
     }
 
     #[test]
@@ -144,13 +161,12 @@ mod tests {
         let beside = |lower_bps| {
             let facts = Facts { unique_bytes: 375_000, load: Some(0.5), ..Facts::default() };
             let facts = Facts { span_s: 3.0, packets: 900, inflation: Some(3.9), ..facts };
-            let so_far = SoFar { pairs_lower_bps: Some(lower_bps), ..SoFar::default() };
+            let so_far =
+                SoFar { pairs_lower_bps: Some(lower_bps), packets: 900, ..SoFar::default() };
             let case = Case { facts, so_far, ..Case::default() };
-            let found = super::super::diagnose_alone(&case).expect("it lasted");
-            let cause = Cause::SenderUndetermined;
             let shares = Shares { network: 1.0, ..Shares::default() };
             let confidence = Confidence::High;
-            tempered(&Finding { cause, shares, confidence, ..found }, &case)
+            tempered(&Finding { shares, confidence, ..blamed(Cause::SenderUndetermined) }, &case)
         };
         assert_eq!(beside(1.05e6), Confidence::Medium);
         assert_eq!(beside(1.6e6), Confidence::High);
@@ -159,14 +175,34 @@ mod tests {
     #[test]
     fn a_handful_of_packets_shows_no_path() {
         let shares = Shares { network: 1.0, ..Shares::default() };
-        let few = |cause| {
-            let facts = Facts { span_s: 3.0, packets: 7, ..Facts::default() };
+        let few = |cause, facts| {
+            let facts = Facts { span_s: 3.0, packets: 7, ..facts };
             let case = Case { facts, ..Case::default() };
-            let found = super::super::diagnose_alone(&case).expect("it lasted");
             let confidence = Confidence::High;
-            tempered(&Finding { cause, shares, confidence, ..found }, &case)
+            tempered(&Finding { shares, confidence, ..blamed(cause) }, &case)
         };
-        assert_eq!(few(Cause::Policer), Confidence::Medium);
-        assert_eq!(few(Cause::CongestionAvoidance), Confidence::High);
+        let none = Facts::default();
+        assert_eq!(few(Cause::Policer, none), Confidence::Medium);
+        assert_eq!(few(Cause::SlowStart, none), Confidence::Medium);
+        assert_eq!(few(Cause::ReceiverBuffer, none), Confidence::Medium, "or an initial window");
+        assert_eq!(
+            few(Cause::ReceiverBuffer, Facts { closures: 1, at_edge: 0.9, ..none }),
+            Confidence::High
+        );
+        assert_eq!(few(Cause::Recovery, Facts { timeouts: 2, ..none }), Confidence::High);
+        assert_eq!(few(Cause::UnresponsivePeer, none), Confidence::High);
+    }
+
+    #[test]
+    fn what_a_capture_lacks_makes_nothing_sure() {
+        let lacking = |missed| {
+            let context = Context { missed, ..Context::default() };
+            let facts = Facts { span_s: 3.0, packets: 900, ..Facts::default() };
+            let case = Case { facts, context, ..Case::default() };
+            let confidence = Confidence::High;
+            tempered(&Finding { confidence, ..blamed(Cause::CongestionAvoidance) }, &case)
+        };
+        assert_eq!(lacking(0.4), Confidence::Medium);
+        assert_eq!(lacking(0.01), Confidence::High);
     }
 }

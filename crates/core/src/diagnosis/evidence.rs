@@ -198,13 +198,12 @@ const MORE_THAN_ALL: f64 = 1.15;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnosis::{Facts, diagnose_alone};
+    use crate::diagnosis::{Facts, blamed};
     use crate::units::Nanos;
 
     fn said(cause: Cause, facts: Facts) -> String {
         let case = Case { facts, ..Case::default() };
-        let found = diagnose_alone(&case).expect("it lasted");
-        sentence(&case, &Finding { cause, ..found }).to_string()
+        sentence(&case, &blamed(cause)).to_string()
     }
 
     #[test]
@@ -256,8 +255,7 @@ mod tests {
         };
         let mut case = Case { facts, ..Case::default() };
         case.context.capacity_bps = Some(1e6);
-        let found = diagnose_alone(&case).expect("it lasted");
-        let text = sentence(&case, &Finding { cause: Cause::UnsharedQueue, ..found });
+        let text = sentence(&case, &blamed(Cause::UnsharedQueue));
         assert!(
             text.contains("more than the 1.00 Mbit/s that gaps between packets show"),
             "{text}"

@@ -5,7 +5,7 @@ use crate::flow::time::clock::WaitReason;
 use crate::flow::time::interval_stats::IntervalStats;
 use crate::flow::time::service::LENGTHS;
 use crate::flow::time::sums::Sums;
-use crate::units::Nanos;
+use crate::units::{Nanos, float};
 
 /// What is known of the half as a whole when an interval of it is judged.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,6 +39,8 @@ pub struct Context {
     pub position: Option<f64>,
     /// Largest receiver window in bytes.
     pub rwnd_max: Option<u64>,
+    /// Largest of those that new data met.
+    pub rwnd_met: Option<u64>,
     /// The window that the flight sizes imply, where the handshake was not seen.
     pub inferred_rwnd: Option<u64>,
     /// Smaller segments were acknowledged and full ones, sent as well, never were.
@@ -200,8 +202,12 @@ pub struct Facts {
     pub advances: u32,
     /// Mean over largest window that the receiver ever advertised.
     pub openness: Option<f64>,
+    /// Mean over largest window that new data met so far.
+    pub left_open: Option<f64>,
     /// Smallest over mean window.
     pub window_sway: Option<f64>,
+    /// Largest fall of the window over the largest window before it.
+    pub window_fall: f64,
 }
 
 impl Facts {
@@ -318,7 +324,10 @@ impl Facts {
         let inferred = context.inferred_rwnd.filter(|&rwnd| rwnd > 0 && stats.rounds > 0);
         self.inferred_fullness = inferred.map(|rwnd| most / rwnd as f64);
         let most = context.rwnd_max.filter(|&most| most > 0);
-        self.openness = sums.rwnd_mean().zip(most).map(|(mean, most)| mean / most as f64);
+        let of =
+            |most: Option<u64>| sums.rwnd_mean().zip(most).map(|(mean, most)| mean / most as f64);
+        (self.openness, self.left_open) = (of(most), of(context.rwnd_met));
+        self.window_fall = float(sums.rwnd_fall) / float(sums.rwnd_max.max(1));
         self.window_sway = sums.rwnd_min.zip(sums.rwnd_mean()).map(|(w, mean)| w as f64 / mean);
     }
 

@@ -85,6 +85,11 @@ impl Case {
         let full = self.facts.load.is_some_and(|load| load >= threshold::UNSHARED_UTILISATION);
         self.context.acks_unseen && !full
     }
+
+    /// Why an interval in which data was sent has no finding.
+    pub fn why_unknown(&self) -> &'static str {
+        if self.is_one_way() { ONE_WAY } else { NO_ROUND_TRIP }
+    }
 }
 
 /// The answer for an interval.
@@ -105,12 +110,15 @@ pub struct Finding {
 }
 
 /// Why nothing is said of a direction whose acknowledgements are not in the capture.
-pub const ONE_WAY: &str =
+const ONE_WAY: &str =
     "no acknowledgements in the capture: it is unknown what the sender waited for";
+/// Why nothing is said of one whose acknowledgements cannot be timed.
+const NO_ROUND_TRIP: &str =
+    "no round trip in the capture: it is unknown what held back the sender's flight";
 
 /// What limited an interval, where `belief` is what was believed before: no finding when it shows
-/// nothing at all, or nothing of what it waited for. Second: what the items say of it, by `look`,
-/// if they had to be asked.
+/// nothing at all, or nothing of what the answer would rest on. Second: what the items say of it,
+/// by `look`, if they had to be asked.
 pub fn diagnose(
     case: &Case,
     belief: &mut Belief,
@@ -135,6 +143,9 @@ pub fn diagnose(
     }
     let chances = belief.follow(&MODEL.filter, &log_odds, case.facts.span_s as f32);
     let found = found(case, chances);
+    if possible::lacks_a_round_trip(found.cause.limitation(), case) {
+        return (None, Some(observed));
+    }
     let cause = match found.cause.limitation() {
         Limitation::UnsharedBottleneck => varying.unwrap_or(found.cause),
         _ => found.cause,
@@ -142,6 +153,12 @@ pub fn diagnose(
     let finding = Finding { cause, shares: Shares::of(case, cause), ..found };
     let confidence = doubt::tempered(&finding, case);
     (Some(Finding { confidence, ..finding }), Some(observed))
+}
+
+/// A finding of which only the cause is known.
+#[cfg(test)]
+pub fn blamed(cause: Cause) -> Finding {
+    Finding { cause, ..found(&Case::default(), [0.0; model::ANSWERS]) }
 }
 
 /// The same of a span that stands alone.

@@ -40,6 +40,20 @@ fn is_possible(answer: Limitation, case: &Case) -> bool {
     }
 }
 
+/// Whether an answer needs a round trip or a loss, and the capture shows neither: it says how large
+/// a flight was or grew, or who else was on the path. Of 75 such answers in the 3,600 worlds that
+/// calibrate 41 were right. Real captures have more: pieces of a few packets, without a handshake.
+pub fn lacks_a_round_trip(answer: Limitation, case: &Case) -> bool {
+    let of_a_flight = matches!(
+        answer,
+        Limitation::Transport | Limitation::SenderWindow | Limitation::SharedBottleneck
+    );
+    let (facts, context) = (&case.facts, &case.context);
+    let is_timed = context.rtt_least.is_some() || context.rtt_unresolved;
+    let lost = facts.losses > 0 || facts.timeouts > 0 || case.so_far.losses > 0;
+    of_a_flight && !is_timed && !lost
+}
+
 /// Even segments of which some leave without an acknowledgement are paced. The others come right
 /// after one where the round-trip time is a multiple of their distance. Only an observer near the
 /// sender sees which came first.
@@ -143,5 +157,18 @@ mod tests {
         let mut once = lossy(400);
         once.facts.losses_timed = 1;
         assert!(!losses_met_no_queue(&once));
+    }
+
+    #[test]
+    fn a_flight_needs_a_round_trip_or_a_loss() {
+        let mut case = Case::default();
+        assert!(lacks_a_round_trip(Limitation::Transport, &case));
+        assert!(lacks_a_round_trip(Limitation::SenderWindow, &case));
+        assert!(!lacks_a_round_trip(Limitation::Application, &case), "a pause needs none");
+        case.facts.timeouts = 1;
+        assert!(!lacks_a_round_trip(Limitation::Transport, &case));
+        case.facts.timeouts = 0;
+        case.context.rtt_least = Some(Nanos(1_000_000));
+        assert!(!lacks_a_round_trip(Limitation::Transport, &case));
     }
 }

@@ -77,9 +77,9 @@ pub const LOADED: f64 = 0.85;
 pub const FULL: f64 = 0.9;
 /// Share below which the clocks do not show a cause that the shape of the flight does.
 pub const UNSEEN: f64 = 0.1;
-/// Smallest over mean window below which the receiver took some of it back.
-pub const SWAY: f64 = 0.7;
-/// Mean over largest window below which unread data fills the receiver's buffer.
+/// Fall of the window, as a share of the largest before, above which the receiver took some back.
+pub const FALL: f64 = 0.3;
+/// Mean over largest window so far below which unread data fills the receiver's buffer.
 pub const OPENNESS: f64 = 0.6;
 /// Share of the time from which an interval was spent on repairs: most of it.
 pub const REPAIRING: f64 = 0.5;

@@ -32,6 +32,8 @@ pub struct Totals {
     pub out_of_window: u64,
     pub flight_max: Option<u64>,
     pub rwnd_max: Option<u64>,
+    /// Largest window that new data met.
+    pub rwnd_met: Option<u64>,
     pub first_data: Option<Nanos>,
     pub last_data: Option<Nanos>,
     /// Round-trip times by size.
@@ -75,6 +77,7 @@ impl Totals {
         self.payload_bytes += sums.bytes();
         self.unique_bytes += sums.bytes();
         raise(&mut self.flight_max, sums.flight_max());
+        raise(&mut self.rwnd_met, sums.rwnd_max());
     }
 
     /// Counts the segments of a run from one side, all of them for the prototype as well: their
@@ -128,6 +131,9 @@ impl Observer for Totals {
             self.count_repair(data.filed);
         } else if let Some(flight) = data.flight_size() {
             raise(&mut self.flight_max, flight);
+            if let Some(rwnd) = data.known.and_then(|known| known.rwnd()) {
+                raise(&mut self.rwnd_met, rwnd);
+            }
         }
     }
 

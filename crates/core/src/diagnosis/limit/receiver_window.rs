@@ -10,9 +10,10 @@ use crate::diagnosis::{Case, Finding, threshold};
 /// Which of them.
 pub fn cause(case: &Case) -> Cause {
     let (facts, context) = (&case.facts, &case.context);
-    // Unread data takes from the window: it closes, shrinks, or stays far below what it was.
-    let shrinks = facts.window_sway.is_some_and(|sway| sway < threshold::SWAY);
-    let filled = facts.openness.is_some_and(|open| open < threshold::OPENNESS);
+    // Unread data takes from the window: it closes, shrinks, or stays far below what it was. One
+    // that grew has been smaller, too.
+    let shrinks = shrinks(case);
+    let filled = is_filled_up(case);
     // An interval in which no data met any window is one in which it stood shut.
     let shut = context.rwnd_max.is_some() && facts.openness.is_none();
     // What no flight ever reached is no small buffer: it was shut, or too small for a segment.
@@ -26,6 +27,14 @@ pub fn cause(case: &Case) -> Cause {
         return Cause::ReceiverNoScaling;
     }
     Cause::ReceiverBuffer
+}
+
+fn shrinks(case: &Case) -> bool {
+    case.facts.window_fall > threshold::FALL
+}
+
+fn is_filled_up(case: &Case) -> bool {
+    case.facts.left_open.is_some_and(|open| open < threshold::OPENNESS)
 }
 
 /// Whether every round fills the window, by a sender that nothing paces: then it is what each wait
@@ -72,11 +81,13 @@ pub fn evidence(case: &Case, finding: &Finding, say: &mut Sentence) {
             count(facts.packets, "segment")
         ),
     }
-    let shrank = facts.window_sway.filter(|_| cause == Cause::ReceiverSlowReader);
+    let open = facts.left_open.filter(|_| is_filled_up(case));
     if facts.closures > 0 {
         say.part().add(&["it closed ", &times(facts.closures)]);
-    } else if let Some(sway) = shrank {
-        say.part().add(&["the window shrank to ", &percent(sway), " of its mean"]);
+    } else if cause == Cause::ReceiverSlowReader && shrinks(case) {
+        say.part().add(&["the window fell by ", &percent(facts.window_fall)]);
+    } else if let Some(open) = open.filter(|_| cause == Cause::ReceiverSlowReader) {
+        say.part().add(&["it was ", &percent(open), " of its largest on average"]);
     }
     if cause == Cause::ReceiverNoScaling {
         say.part().add(&["window scaling is off"]);
@@ -131,5 +142,17 @@ mod tests {
         };
         assert_eq!(cause_at(0.0), Cause::ReceiverSlowReader);
         assert_eq!(cause_at(0.4), Cause::ReceiverBuffer);
+    }
+
+    #[test]
+    fn a_window_that_grows_is_read_in_time() {
+        let cause_of = |window_fall, left_open| {
+            let facts = Facts { openness: Some(0.35), at_edge: 1.0, ..Facts::default() };
+            let facts = Facts { window_fall, left_open: Some(left_open), ..facts };
+            cause(&Case { facts, ..Case::default() })
+        };
+        assert_eq!(cause_of(0.0, 0.9), Cause::ReceiverBuffer);
+        assert_eq!(cause_of(0.4, 0.9), Cause::ReceiverSlowReader);
+        assert_eq!(cause_of(0.1, 0.4), Cause::ReceiverSlowReader);
     }
 }

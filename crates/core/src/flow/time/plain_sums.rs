@@ -26,6 +26,8 @@ pub struct PlainSums {
     flight_max: u64,
     rwnd_sum: u64,
     rwnd_min: u64,
+    rwnd_max: u64,
+    rwnd_fall: u64,
     rwnd_limited: u32,
     /// What the sender knows: what is acknowledged, and where the window ends.
     view: (u64, u64),
@@ -49,6 +51,8 @@ impl PlainSums {
             flight_max: 0,
             rwnd_sum: 0,
             rwnd_min: u64::MAX,
+            rwnd_max: 0,
+            rwnd_fall: 0,
             rwnd_limited: 0,
             view: (u64::MAX, u64::MAX),
             rwnd: 0,
@@ -64,7 +68,7 @@ impl PlainSums {
         }
         if self.segments == 0 {
             (self.first, self.first_headers_bytes) = (entry.ts, entry.headers_len());
-            self.rwnd_min = self.rwnd;
+            (self.rwnd_min, self.rwnd_max, self.rwnd_fall) = (self.rwnd, self.rwnd, 0);
         }
         self.segments += 1;
         self.headers_bytes += u64::from(entry.headers_len());
@@ -81,6 +85,8 @@ impl PlainSums {
         let (una, edge) = view;
         (self.view, self.rwnd) = (view, edge.saturating_sub(una));
         self.rwnd_min = self.rwnd_min.min(self.rwnd);
+        self.rwnd_max = self.rwnd_max.max(self.rwnd);
+        self.rwnd_fall = self.rwnd_fall.max(self.rwnd_max - self.rwnd);
         let room = headroom(self.rwnd, u64::from(self.mss));
         // A window smaller than that always limits.
         self.limited_above = if self.rwnd < room { 0 } else { una + (self.rwnd - room) };
@@ -110,6 +116,11 @@ impl PlainSums {
         self.flight_max
     }
 
+    /// The largest window.
+    pub fn rwnd_max(&self) -> u64 {
+        self.rwnd_max
+    }
+
     /// Adds them to `sums`, but for what statistics have; the last was sent at `last`.
     pub fn add_to(&self, sums: &mut Sums, last: Option<Nanos>) {
         if sums.first.is_none() {
@@ -125,7 +136,7 @@ impl PlainSums {
         sums.rwnd_known += u64::from(self.segments);
         // Whole numbers below 2^53: the order in which they are added does not matter.
         sums.rwnd_sum += float(self.rwnd_sum);
-        sums.rwnd_min = Some(sums.rwnd_min.map_or(self.rwnd_min, |min| min.min(self.rwnd_min)));
+        sums.add_windows(Some(self.rwnd_min), self.rwnd_max, self.rwnd_fall);
         sums.rwnd_limited += u64::from(self.rwnd_limited);
     }
 }

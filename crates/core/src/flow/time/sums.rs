@@ -33,6 +33,10 @@ pub struct Sums {
     pub rwnd_sum: f64,
     /// Smallest window.
     pub rwnd_min: Option<u64>,
+    /// Largest window, 0 if none is known.
+    pub rwnd_max: u64,
+    /// By how much one was smaller than the largest before it.
+    pub rwnd_fall: u64,
     /// Largest flight size.
     pub flight_max: Option<u64>,
     /// Round-trip samples, and their sum.
@@ -62,7 +66,7 @@ impl Sums {
         self.rwnd_known += later.rwnd_known;
         self.rwnd_limited += later.rwnd_limited;
         self.rwnd_sum += later.rwnd_sum;
-        self.rwnd_min = least(self.rwnd_min, later.rwnd_min);
+        self.add_windows(later.rwnd_min, later.rwnd_max, later.rwnd_fall);
         self.flight_max = self.flight_max.max(later.flight_max);
         self.rtt_samples += later.rtt_samples;
         self.rtt_sum_ns += later.rtt_sum_ns;
@@ -92,6 +96,14 @@ impl Sums {
     pub fn rtt_mean(&self) -> Option<Nanos> {
         let mean = self.rtt_sum_ns.checked_div(self.rtt_samples)?;
         Nanos(mean as i64).resolved()
+    }
+
+    /// Adds windows of later segments: the least of them, the largest, and how far they fell.
+    pub fn add_windows(&mut self, least: Option<u64>, most: u64, fall: u64) {
+        let Some(least) = least else { return };
+        self.rwnd_fall = self.rwnd_fall.max(fall).max(self.rwnd_max.saturating_sub(least));
+        self.rwnd_max = self.rwnd_max.max(most);
+        self.rwnd_min = Some(self.rwnd_min.map_or(least, |before| before.min(least)));
     }
 
     /// Mean receiver window in bytes.
@@ -143,12 +155,5 @@ impl Window {
     /// The gaps packed, for keeping.
     pub fn packed(&self) -> PackedGaps {
         self.gaps.as_ref().map(|gaps| gaps.pack()).unwrap_or_default()
-    }
-}
-
-fn least(a: Option<u64>, b: Option<u64>) -> Option<u64> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
     }
 }

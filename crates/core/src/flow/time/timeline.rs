@@ -162,14 +162,11 @@ fn add_window(sums: &mut Sums, data: &Data<'_>) {
     let Some(known) = data.known else { return };
     let flight = data.flight.next.saturating_sub(known.una);
     raise(&mut sums.flight_max, flight);
-    let Some(edge) = known.edge else { return };
+    let Some(rwnd) = known.rwnd() else { return };
     let mss = u64::from(data.mss.value());
-    let rwnd = edge.saturating_sub(known.una);
     sums.rwnd_known += 1;
     sums.rwnd_sum += float(rwnd);
-    if sums.rwnd_min.is_none_or(|least| rwnd < least) {
-        sums.rwnd_min = Some(rwnd);
-    }
+    sums.add_windows(Some(rwnd), rwnd, 0);
     sums.rwnd_limited += u64::from(rwnd.saturating_sub(flight) < headroom(rwnd, mss));
 }
 

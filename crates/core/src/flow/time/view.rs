@@ -25,6 +25,14 @@ pub struct SenderState {
     pub edge: Option<u64>,
 }
 
+impl SenderState {
+    /// The receiver's window.
+    #[inline(always)]
+    pub fn rwnd(&self) -> Option<u64> {
+        self.edge.map(|edge| edge.saturating_sub(self.una))
+    }
+}
+
 /// A segment that is about to be filed. Only [`SenderView::at`] makes one: so time is charged once
 /// for each segment, after all that reached the sender before.
 #[derive(Debug)]

@@ -76,7 +76,9 @@ def sources(options: argparse.Namespace) -> dict[str, Rows]:
     variants = gather.variants(gather.DRAW_FIT, options.variants)
     found = {
         "worlds": gather.thinned(
-            gather.together([ask("worlds", part, gather.of_world) for part in seeds(options)]),
+            gather.together(
+                [ask("worlds at a tap", part, gather.of_world_at_one_tap) for part in seeds(options)]
+            ),
             OF_WORLD,
         ),
         "variants": ask("variants", variants, gather.of_variant),
@@ -89,7 +91,7 @@ def sources(options: argparse.Namespace) -> dict[str, Rows]:
         found["real"] = ask("real", gather.real_halves(judges=False), real)
     if options.recordings:
         found["recordings"] = recordings(options, "recordings", "fit")
-    more = sum(options.worlds) / WEIGHT_AT_WORLDS
+    more = float(found["worlds"].weight.sum()) / WEIGHT_AT
     return {
         name: weighted(rows, WEIGHT[name] * (1.0 if name == "worlds" else more))
         for name, rows in found.items()
@@ -139,7 +141,7 @@ def head(options: argparse.Namespace, fitted: dict[str, Rows], found: Calibratio
     names = gather.items()
     parts = ", ".join(f"{part[0]} to {part[-1]}" for part in seeds(options))
     return [
-        "tcpwhy evidence model 5, made by make fit",
+        "tcpwhy evidence model 6, made by make fit",
         f"worlds: generator {worlds.VERSION}, seeds {parts}",
         f"variants: draw {gather.DRAW_FIT}, {options.variants} of each scenario",
         f"intervals: {counts}",
@@ -175,13 +177,13 @@ def report(model: Model, calibration: Calibration, rows: Rows) -> None:
 
 
 WEIGHT = {"worlds": 1.0, "variants": 4.0, "policing": 4.0, "real": 10.0, "recordings": 16.0}
-WEIGHT_AT_WORLDS = 24_000
-"""Of so many worlds; of more the other sources weigh more, too."""
+WEIGHT_AT = 713_000
+"""Of so many intervals of worlds; of more the other sources weigh more, too."""
 # Recordings weigh about as much as worlds: what a confidence means on a kernel counts.
 HELD_WEIGHT = {"worlds": 1.0, "variants": 0.02, "recordings": 5.0}
 CALIBRATE_FROM = 100_000
 OF_WORLD = 12
-"""Intervals of a world that are fitted, so that a fit of more worlds takes no longer."""
+"""Intervals of a world that are fitted: those of one have much in common."""
 
 if __name__ == "__main__":
     main()

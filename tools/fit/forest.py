@@ -33,12 +33,11 @@ class Model:
         return np.asarray(self.booster.predict(data, output_margin=True))
 
     def logits(self, values: Array) -> Array:
-        """Give the log-odds of the answers, of which one has several outputs, as core does."""
-        outputs = self.outputs(values)
-        answers = outputs[:, : len(CLASSES)].copy()
-        own = outputs[:, [STEADY, *range(len(CLASSES), outputs.shape[1])]]
-        answers[:, STEADY] = np.logaddexp.reduce(own, axis=1)
-        return answers
+        """Give the log-odds of the answers as core does: the first trees may decide."""
+        first = answers(summed(self.trees()[:FIRST], values))
+        ordered = np.sort(first, axis=1)
+        is_decided = ordered[:, -1] - ordered[:, -2] >= DECIDED
+        return np.where(is_decided[:, None], first, answers(self.outputs(values)))
 
     def trees(self) -> list[Tree]:
         """Give the trees with their nodes."""
@@ -95,6 +94,14 @@ class Tree:
             at = np.where(is_inner, np.where(goes_left, self.left[at], self.right[at]), at)
 
 
+def answers(outputs: Array) -> Array:
+    """Give the log-odds of the answers, of which one has several outputs."""
+    found = outputs[:, : len(CLASSES)].copy()
+    own = outputs[:, [STEADY, *range(len(CLASSES), outputs.shape[1])]]
+    found[:, STEADY] = np.logaddexp.reduce(own, axis=1)
+    return found
+
+
 def summed(trees: Sequence[Tree], values: Array) -> Array:
     """Add up what trees say of rows, by output."""
     total = np.zeros((len(values), trees[0].leaves.shape[1]), np.float32)
@@ -139,22 +146,28 @@ def fit(
         data.set_base_margin(summed(before, values))
     settings = SETTINGS | {"nthread": workers, "num_target": right.shape[1]}
     rounds = ROUNDS_ONTO if before else ROUNDS
-    return Model(xgboost.train(settings, data, rounds, obj=slopes), before)
+    slower = xgboost.callback.LearningRateScheduler(
+        [FIRST_RATE * (LAST_RATE / FIRST_RATE) ** (number / rounds) for number in range(rounds)]
+    )
+    return Model(xgboost.train(settings, data, rounds, obj=slopes, callbacks=[slower]), before)
 
 
 STEADY = CLASSES.index("unshared_bottleneck")
 """The output of a link of one's own with a steady rate; the last are of those that vary."""
+FIRST, DECIDED = 128, 6.0
+"""Where an answer of the first trees leads by such log-odds, the others are not asked."""
 SET = 0.8
 BINS = 64
 ROUNDS = 400
-ROUNDS_ONTO = 30
-"""More, up to 100, gave the rows that calibrate no more than 0.06 points."""
+FIRST_RATE, LAST_RATE = 0.2, 0.06
+"""What a tree counts: the first ones say what is plain, and the last ones mend it."""
+ROUNDS_ONTO = 160
+"""Of 101,400 worlds; of 15,000 more than 30 gave the rows that calibrate 0.06 points at most."""
 SETTINGS = {
     "tree_method": "hist",
     "multi_strategy": "multi_output_tree",
     "max_bin": BINS,
     "max_depth": 6,
-    "eta": 0.12,
     "min_child_weight": 5,
     "reg_lambda": 5,
     "subsample": 0.7,

@@ -31,7 +31,8 @@ pub struct Handshake {
     offers: [Option<Offer>; 2],
     syn: Option<Nanos>,
     syn_ack: Option<Nanos>,
-    repeated: bool,
+    syn_repeated: bool,
+    syn_ack_repeated: bool,
     third: Option<Nanos>,
     third_waited: bool,
     fin: [bool; 2],
@@ -91,8 +92,11 @@ impl Handshake {
     #[cold]
     fn opening(&mut self, entry: &Entry, side: usize) {
         let answer = entry.has(flags::ACK);
-        let seen = if answer { &mut self.syn_ack } else { &mut self.syn };
-        self.repeated |= seen.is_some();
+        let (seen, repeated) = match answer {
+            true => (&mut self.syn_ack, &mut self.syn_ack_repeated),
+            false => (&mut self.syn, &mut self.syn_repeated),
+        };
+        *repeated |= seen.is_some();
         *seen = Some(entry.ts);
         if self.orig.is_none() {
             self.orig = Some(if answer { 1 - side } else { side });
@@ -143,13 +147,15 @@ impl Handshake {
     /// Delay from the observer to the responder and back: SYN to SYN/ACK. `None` when either was
     /// sent more than once, since it is not known which one was answered.
     pub fn tau_resp(&self) -> Option<Nanos> {
-        if self.repeated { None } else { Some(self.syn_ack?.since(self.syn?)) }
+        let repeated = self.syn_repeated || self.syn_ack_repeated;
+        if repeated { None } else { Some(self.syn_ack?.since(self.syn?)) }
     }
 
-    /// Delay from the observer to the originator and back: SYN/ACK to ACK. `None` when the ACK
-    /// carried data and came late, since the application may have waited.
+    /// Delay from the observer to the originator and back: SYN/ACK to ACK. `None` when the SYN/ACK
+    /// was sent more than once, or when the ACK carried data and came late, since the application
+    /// may have waited.
     pub fn tau_orig(&self) -> Option<Nanos> {
-        if self.repeated {
+        if self.syn_ack_repeated {
             return None;
         }
         let tau = self.third?.since(self.syn_ack?);

@@ -120,6 +120,22 @@ fn a_handshake_gives_round_trip_position_and_scale() {
 }
 
 #[test]
+fn a_syn_sent_twice_hides_the_responder_only() {
+    let (flow, _) = play(
+        "
+           0 > 0:0 0 syn
+        1000 > 0:0 0 syn
+        1040 < 0:0 1 syn
+        1040 > 1:0 1
+        1041 > 1:1000 1
+        1041 > 1001:1000 1
+        1081 < 1:0 2001",
+    );
+    assert_eq!(flow.handshake_rtt(), None, "which SYN was answered?");
+    assert_eq!(flow.halves[0].rtt.min, Some(Nanos::from_millis(40)));
+}
+
+#[test]
 fn three_duplicate_acknowledgements_make_a_fast_retransmission() {
     let (flow, kinds) = after_opening(
         "81 < 1:0 1001

@@ -52,14 +52,15 @@ impl LossHistory {
         self.relative(flight)
     }
 
-    /// Bytes in 256ths of the mean flight.
+    /// Bytes in 256ths of the mean flight, which is a byte or more: of an observer that sees none
+    /// in flight it would fall without end.
     fn relative(&self, bytes: f32) -> u16 {
         (bytes * 256.0 / self.flight_mean.max(1.0)) as u16
     }
 
     /// The bytes of a flight that is given in 256ths of the mean, which changes slowly.
     fn absolute(&self, relative: u16) -> f64 {
-        f64::from(relative) / 256.0 * f64::from(self.flight_mean)
+        f64::from(relative) / 256.0 * f64::from(self.flight_mean.max(1.0))
     }
 
     /// How densely was sent before a segment at `ts`.
@@ -170,3 +171,18 @@ impl Observer for LossHistory {
 const MAX_PARTS: u32 = 46;
 /// Segments over which flights are compared: a few rounds of most flows.
 const FLIGHT_MEMORY: u64 = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mean_flight_of_nothing_stays_a_number() {
+        let mut history = LossHistory::default();
+        history.relative_flight(1_000, 0);
+        for sent in 1..100_000 {
+            assert_eq!(history.relative_flight(0, sent), 0);
+        }
+        assert_eq!(history.absolute(256), 1.0, "a byte");
+    }
+}

@@ -74,13 +74,11 @@ def sources(options: argparse.Namespace) -> dict[str, Rows]:
     """Give the rows of each source that is fitted, weighted."""
     ask = partial(gather.gather, cache=options.cache, workers=options.workers)
     variants = gather.variants(gather.DRAW_FIT, options.variants)
+    of_worlds = [
+        ask("worlds at a tap", part, gather.of_world_at_one_tap) for part in seeds(options)
+    ]
     found = {
-        "worlds": gather.thinned(
-            gather.together(
-                [ask("worlds at a tap", part, gather.of_world_at_one_tap) for part in seeds(options)]
-            ),
-            OF_WORLD,
-        ),
+        "worlds": gather.thinned(gather.together(of_worlds), OF_WORLD),
         "variants": ask("variants", variants, gather.of_variant),
     }
     if (options.captures / "manifest.csv").exists():
@@ -141,7 +139,7 @@ def head(options: argparse.Namespace, fitted: dict[str, Rows], found: Calibratio
     names = gather.items()
     parts = ", ".join(f"{part[0]} to {part[-1]}" for part in seeds(options))
     return [
-        "tcpwhy evidence model 6, made by make fit",
+        "tcpwhy evidence model 5, made by make fit",
         f"worlds: generator {worlds.VERSION}, seeds {parts}",
         f"variants: draw {gather.DRAW_FIT}, {options.variants} of each scenario",
         f"intervals: {counts}",

@@ -33,11 +33,12 @@ class Model:
         return np.asarray(self.booster.predict(data, output_margin=True))
 
     def logits(self, values: Array) -> Array:
-        """Give the log-odds of the answers as core does: the first trees may decide."""
-        first = answers(summed(self.trees()[:FIRST], values))
-        ordered = np.sort(first, axis=1)
-        is_decided = ordered[:, -1] - ordered[:, -2] >= DECIDED
-        return np.where(is_decided[:, None], first, answers(self.outputs(values)))
+        """Give the log-odds of the answers, of which one has several outputs, as core does."""
+        outputs = self.outputs(values)
+        answers = outputs[:, : len(CLASSES)].copy()
+        own = outputs[:, [STEADY, *range(len(CLASSES), outputs.shape[1])]]
+        answers[:, STEADY] = np.logaddexp.reduce(own, axis=1)
+        return answers
 
     def trees(self) -> list[Tree]:
         """Give the trees with their nodes."""
@@ -94,14 +95,6 @@ class Tree:
             at = np.where(is_inner, np.where(goes_left, self.left[at], self.right[at]), at)
 
 
-def answers(outputs: Array) -> Array:
-    """Give the log-odds of the answers, of which one has several outputs."""
-    found = outputs[:, : len(CLASSES)].copy()
-    own = outputs[:, [STEADY, *range(len(CLASSES), outputs.shape[1])]]
-    found[:, STEADY] = np.logaddexp.reduce(own, axis=1)
-    return found
-
-
 def summed(trees: Sequence[Tree], values: Array) -> Array:
     """Add up what trees say of rows, by output."""
     total = np.zeros((len(values), trees[0].leaves.shape[1]), np.float32)
@@ -154,8 +147,6 @@ def fit(
 
 STEADY = CLASSES.index("unshared_bottleneck")
 """The output of a link of one's own with a steady rate; the last are of those that vary."""
-FIRST, DECIDED = 128, 6.0
-"""Where an answer of the first trees leads by such log-odds, the others are not asked."""
 SET = 0.8
 BINS = 64
 ROUNDS = 400

@@ -172,8 +172,9 @@ def part(
     series = np.array([numbers[half] for half in halves], np.int64)
     start, end = rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()
     order = np.lexsort((start, series))
-    columns = [seen[name].to_numpy(zero_copy_only=False) for name in items()]
-    endless = [name for name, column in zip(items(), columns, strict=True) if np.isinf(column).any()]
+    names = items()
+    columns = [seen[name].to_numpy(zero_copy_only=False) for name in names]
+    endless = [name for name, column in zip(names, columns, strict=True) if np.isinf(column).any()]
     if endless:
         raise ValueError(f"{group} at {tap}: infinite items: {', '.join(endless)}")
     told = [word or "" for word in rows["limitation"].to_pylist()]

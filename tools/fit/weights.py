@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from fit.calibration import Calibration
-from fit.forest import DECIDED, FIRST, Model, Tree
+from fit.forest import Model, Tree
 
 
 def write(path: Path, head: list[str], model: Model, calibration: Calibration) -> None:
@@ -21,7 +21,7 @@ def write(path: Path, head: list[str], model: Model, calibration: Calibration) -
     trees = model.trees()
     scale = max(float(np.abs(tree.leaves).max()) for tree in trees) / (FINEST * COARSEST)
     out = bytearray("\n".join(head).encode() + b"\n\n")
-    out += struct.pack("<ffHH", DECIDED, scale, FIRST, len(trees))
+    out += struct.pack("<fH", scale, len(trees))
     for tree in trees:
         step = max(1, math.ceil(float(np.abs(tree.leaves).max()) / scale / FINEST - 1e-6))
         out += struct.pack("B", step) + packed(tree, 0, scale * step)
@@ -54,8 +54,8 @@ def read(path: Path, outputs: int, columns: Sequence[str]) -> tuple[list[str], l
     items = head[-1].removeprefix("items: ").split()
     asked = [*items, *(f"before_{each}" for each in items)]
     moved = np.array([columns.index(name) for name in asked])
-    _, scale, _, count = struct.unpack_from("<ffHH", numbers)
-    trees, at = [], struct.calcsize("<ffHH")
+    scale, count = struct.unpack_from("<fH", numbers)
+    trees, at = [], struct.calcsize("<fH")
     for _ in range(count):
         tree, at = unpacked(numbers, at + 1, scale * numbers[at], outputs)
         is_inner = tree.left >= 0

@@ -21,7 +21,7 @@ impl Model {
         let unlike = |at: &usize| *at != answer;
         let rival =
             (0..chances.len()).filter(unlike).max_by(|&a, &b| chances[a].total_cmp(&chances[b]));
-        let ends = self.ends(observed);
+        let ends = self.forest.ends(observed);
         let output = |answer| {
             if answer != STEADY {
                 return answer;

@@ -20,19 +20,12 @@ pub struct Forest {
     leaves: Vec<[ByOutput<i16>; LEAVES]>,
     /// What a step of a leaf is worth in log-odds.
     scale: f32,
-    /// The first trees, as many as these: where they decide, the others are not asked.
-    first: usize,
     /// By output, the mean log-odds of what passed each node in the fit.
     means: Vec<Box<[f32; NUMBERS]>>,
 }
 
-/// The leaf where the walk through each tree ends that was asked.
-pub struct Ends {
-    leaves: [u8; TREES],
-    asked: usize,
-    /// What these leaves say together, in steps.
-    sums: ByOutput<i32>,
-}
+/// The leaf where the walk through each tree ends.
+pub struct Ends([u8; TREES]);
 
 /// A question, and where it leads to if the column is not below the threshold: the next node is for
 /// what is.
@@ -69,39 +62,30 @@ const KEYS: usize = (2 * COLUMNS).next_power_of_two();
 type Keys = [u32; KEYS];
 
 impl Forest {
-    /// Walks down the first trees, and down the others unless `is_decided` by what those say.
-    pub fn ends(&self, observed: &Observed, is_decided: impl Fn(&ByOutput<f32>) -> bool) -> Ends {
+    /// Walks down all trees.
+    pub fn ends(&self, observed: &Observed) -> Ends {
         let keys = keys(observed);
-        let mut ends = Ends { leaves: [0; TREES], asked: 0, sums: [0; OUTPUTS] };
-        self.walk(&keys, self.first.min(self.leaves.len()), &mut ends);
-        if ends.asked < self.leaves.len() && !is_decided(&self.log_odds(&ends)) {
-            self.walk(&keys, self.leaves.len(), &mut ends);
-        }
-        ends
-    }
-
-    /// Walks down the trees from those that were asked to `until`.
-    fn walk(&self, keys: &Keys, until: usize, ends: &mut Ends) {
-        for first in (ends.asked..until).step_by(TOGETHER) {
-            let mut at: [usize; TOGETHER] = std::array::from_fn(|n| root(first + n));
+        let mut ends = [0; TREES];
+        let blocks = ends.chunks_exact_mut(TOGETHER).take(self.leaves.len().div_ceil(TOGETHER));
+        for (block, ends) in blocks.enumerate() {
+            let mut at: [usize; TOGETHER] = std::array::from_fn(|n| root(block * TOGETHER + n));
             for _ in 0..DEPTH {
-                at = at.map(|at| self.nodes[at].next(keys));
+                at = at.map(|at| self.nodes[at].next(&keys));
             }
-            let trees = first..(first + TOGETHER).min(until);
-            for (tree, at) in trees.zip(at) {
-                let end = at % LEAVES;
-                ends.leaves[tree] = end as u8;
-                for (sum, &worth) in ends.sums.iter_mut().zip(&self.leaves[tree][end]) {
-                    *sum += i32::from(worth);
-                }
-            }
+            ends.iter_mut().zip(at).for_each(|(end, at)| *end = (at % LEAVES) as u8);
         }
-        ends.asked = until;
+        Ends(ends)
     }
 
     /// The log-odds of each output.
     pub fn log_odds(&self, ends: &Ends) -> ByOutput<f32> {
-        ends.sums.map(|sum| sum as f32 * self.scale)
+        let mut sums = [0i32; OUTPUTS];
+        for (leaves, &end) in self.leaves.iter().zip(&ends.0) {
+            for (sum, &worth) in sums.iter_mut().zip(&leaves[usize::from(end) % LEAVES]) {
+                *sum += i32::from(worth);
+            }
+        }
+        sums.map(|sum| sum as f32 * self.scale)
     }
 
     /// How much each column moved the log-odds of an output against those of its rival: what the
@@ -110,8 +94,7 @@ impl Forest {
     pub fn moves(&self, ends: &Ends, output: usize, rival: usize) -> [f32; COLUMNS] {
         let (mine, other) = (&self.means[output], &self.means[rival]);
         let mut moves = [0.0; KEYS];
-        let asked = self.leaves.iter().zip(&ends.leaves).take(ends.asked);
-        for (tree, (leaves, &end)) in asked.enumerate() {
+        for (tree, (leaves, &end)) in self.leaves.iter().zip(&ends.0).enumerate() {
             // The leaf as a node: what is above it has its number without the last digits.
             let at = |question| tree * LEAVES + ((LEAVES + usize::from(end)) >> (DEPTH - question));
             let leaf = &leaves[usize::from(end) % LEAVES];
@@ -130,12 +113,11 @@ impl Forest {
 
     /// Reads trees: nodes from the root on, left before right.
     pub fn read(table: &mut Table) -> Forest {
-        let (scale, first) = (table.f32(), usize::from(table.u16()));
+        let scale = table.f32();
         let mut forest = Forest {
             nodes: room(),
             leaves: Vec::new(),
             scale,
-            first,
             means: (0..OUTPUTS).map(|_| room()).collect(),
         };
         table.many(|table| {

@@ -52,8 +52,6 @@ pub struct Model {
     #[cfg_attr(not(test), expect(dead_code, reason = "for people, and for the test of its items"))]
     pub provenance: String,
     forest: Forest,
-    /// Log-odds by which an answer of the first trees leads where they decide.
-    decided: f32,
     /// How an interval follows on the one before.
     pub filter: filter::Settings,
     /// Chance of the likeliest answer, and how often it is right.
@@ -65,13 +63,10 @@ pub struct Model {
 impl Model {
     /// What the items say.
     pub fn asked(&self, observed: &Observed) -> Said {
-        let outputs = self.forest.log_odds(&self.ends(observed));
-        Said { log_odds: answers(&outputs), varying: varying(&outputs) }
-    }
-
-    /// Where the walk through the trees ends: most are not asked where the first ones are sure.
-    fn ends(&self, observed: &Observed) -> forest::Ends {
-        self.forest.ends(observed, |outputs| lead(&answers(outputs)) >= self.decided)
+        let outputs = self.forest.log_odds(&self.forest.ends(observed));
+        let mut log_odds = *outputs.first_chunk().expect("the answers come first");
+        log_odds[STEADY] = together(outputs[STEADY], varies(&outputs));
+        Said { log_odds, varying: varying(&outputs) }
     }
 
     /// How often an answer of this chance is right, as measured on what was not fitted.
@@ -98,7 +93,6 @@ impl Model {
     fn read(bytes: &[u8]) -> Model {
         let mut table = Table::new(bytes);
         let provenance = table.text();
-        let decided = table.f32();
         let forest = Forest::read(&mut table);
         let filter = filter::Settings {
             stay_a_second: table.f32(),
@@ -107,23 +101,8 @@ impl Model {
         };
         let calibration = table.many(|table| (table.f32(), table.f32()));
         let cuts = [table.f32(), table.f32()];
-        Model { provenance, forest, decided, filter, calibration, cuts }
+        Model { provenance, forest, filter, calibration, cuts }
     }
-}
-
-/// The log-odds of the answers, of which one has several outputs.
-fn answers(outputs: &ByOutput<f32>) -> ByAnswer {
-    let mut log_odds = *outputs.first_chunk().expect("the answers come first");
-    log_odds[STEADY] = together(outputs[STEADY], varies(outputs));
-    log_odds
-}
-
-/// How far the likeliest answer is before the next.
-fn lead(log_odds: &ByAnswer) -> f32 {
-    let (first, second) = log_odds.iter().fold((f32::MIN, f32::MIN), |(first, second), &odds| {
-        (first.max(odds), second.max(first.min(odds)))
-    });
-    first - second
 }
 
 /// The log-odds of a rate that varies, of whichever kind the link is.
@@ -195,7 +174,7 @@ mod tests {
     #[test]
     fn a_link_of_ones_own_is_as_likely_as_all_of_its_outputs() {
         let observed = Memory::default().observe(&Case::default());
-        let outputs = MODEL.forest.log_odds(&MODEL.ends(&observed));
+        let outputs = MODEL.forest.log_odds(&MODEL.forest.ends(&observed));
         let said = MODEL.asked(&observed);
         let kinds: f32 = outputs[ANSWERS..].iter().map(|odds| odds.exp()).sum();
         let all = outputs[STEADY].exp() + kinds;

@@ -73,16 +73,12 @@ fn both() -> (Forest, Vec<Plain>) {
         table
     };
     let mut plain = table();
-    plain.f32();
     let scale = plain.f32();
-    plain.u16();
     let trees = plain.many(|table| {
         table.tree();
         Plain::read(table, scale, false)
     });
-    let mut whole = table();
-    whole.f32();
-    (Forest::read(&mut whole), trees)
+    (Forest::read(&mut table()), trees)
 }
 
 /// Intervals with values about the thresholds of their columns, or on one, and some unknown.
@@ -121,22 +117,20 @@ fn keys_are_in_the_order_of_numbers() {
 fn trees_lead_where_the_file_says() {
     let (forest, plain) = both();
     for observed in intervals(&plain) {
-        for (decided, trees) in [(false, &plain[..]), (true, &plain[..forest.first])] {
-            let mut sums = [0.0f64; OUTPUTS];
-            let mut moves = vec![[0.0; OUTPUTS]; COLUMNS];
-            for tree in trees {
-                let leaf = tree.walk(&observed, &mut moves);
-                sums.iter_mut().zip(leaf).for_each(|(sum, worth)| *sum += f64::from(worth));
-            }
-            let ends = forest.ends(&observed, |_| decided);
-            let found = forest.log_odds(&ends);
-            for (found, sum) in found.iter().zip(sums) {
-                assert!((f64::from(*found) - sum).abs() < 1e-3, "{found} {sum}");
-            }
-            let found = forest.moves(&ends, 3, 7);
-            for (found, moved) in found.iter().zip(&moves) {
-                assert!((found - (moved[3] - moved[7])).abs() < 1e-3, "{found} {moved:?}");
-            }
+        let mut sums = [0.0f64; OUTPUTS];
+        let mut moves = vec![[0.0; OUTPUTS]; COLUMNS];
+        for tree in &plain {
+            let leaf = tree.walk(&observed, &mut moves);
+            sums.iter_mut().zip(leaf).for_each(|(sum, worth)| *sum += f64::from(worth));
+        }
+        let ends = forest.ends(&observed);
+        let found = forest.log_odds(&ends);
+        for (found, sum) in found.iter().zip(sums) {
+            assert!((f64::from(*found) - sum).abs() < 1e-3, "{found} {sum}");
+        }
+        let found = forest.moves(&ends, 3, 7);
+        for (found, moved) in found.iter().zip(&moves) {
+            assert!((found - (moved[3] - moved[7])).abs() < 1e-3, "{found} {moved:?}");
         }
     }
 }
@@ -145,7 +139,6 @@ fn trees_lead_where_the_file_says() {
 /// count in two steps of the forest, each of half a unit.
 fn one_question() -> Forest {
     let mut bytes = 0.5f32.to_le_bytes().to_vec();
-    bytes.extend(1u16.to_le_bytes());
     bytes.extend(1u16.to_le_bytes());
     bytes.push(2);
     bytes.extend((UNKNOWN_BELOW | LEAF_BELOW | LEAF_ABOVE).to_le_bytes());
@@ -163,25 +156,21 @@ fn seen(value: f32) -> Observed {
     observed
 }
 
-fn said(forest: &Forest, observed: &Observed) -> ByOutput<f32> {
-    forest.log_odds(&forest.ends(observed, |_| false))
-}
-
 #[test]
 fn a_question_splits_and_what_is_unknown_has_its_side() {
     let forest = one_question();
-    assert_eq!(said(&forest, &seen(0.4))[..2], [1.0, 0.0]);
-    assert_eq!(said(&forest, &seen(0.5))[..2], [0.0, 1.0]);
-    assert_eq!(said(&forest, &seen(f32::NAN))[..2], [1.0, 0.0]);
+    assert_eq!(forest.log_odds(&forest.ends(&seen(0.4)))[..2], [1.0, 0.0]);
+    assert_eq!(forest.log_odds(&forest.ends(&seen(0.5)))[..2], [0.0, 1.0]);
+    assert_eq!(forest.log_odds(&forest.ends(&seen(f32::NAN)))[..2], [1.0, 0.0]);
 }
 
 #[test]
 fn moves_add_up_to_the_log_odds() {
     let forest = one_question();
-    let moves = forest.moves(&forest.ends(&seen(0.7), |_| false), 1, 0);
+    let moves = forest.moves(&forest.ends(&seen(0.7)), 1, 0);
     // All of the fit went below, so that the root's means are those of the leaf there.
     let root = 0.0 - 1.0;
-    let leaf = said(&forest, &seen(0.7));
+    let leaf = forest.log_odds(&forest.ends(&seen(0.7)));
     assert_eq!(root + moves[0], leaf[1] - leaf[0]);
     assert!(moves[1..].iter().all(|&moved| moved == 0.0));
 }

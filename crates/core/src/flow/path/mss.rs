@@ -56,6 +56,11 @@ impl Mss {
             self.taken = 0;
             self.conclude();
         }
+        if self.taken == 0 && timestamps && self.is_less_timestamps(len) {
+            // Some send timestamps although the SYN/ACK has none.
+            (self.offered, self.taken) = (Some(len), TIMESTAMPS);
+            self.conclude();
+        }
         let limit = self.offered.unwrap_or(MAX_WITHOUT_OPTION);
         if self.is_whole_option(len) {
             self.consider(len);
@@ -79,6 +84,11 @@ impl Mss {
     fn is_whole_option(&self, len: u32) -> bool {
         let whole = self.offered.map(|offered| offered + self.taken);
         self.taken > 0 && !self.super_packets && whole == Some(len)
+    }
+
+    /// Whether a payload fills what the option leaves beside timestamps, before anything is learned.
+    fn is_less_timestamps(&self, len: u32) -> bool {
+        self.observed.is_none() && self.offered == Some(len + TIMESTAMPS)
     }
 
     fn consider(&mut self, len: u32) {
@@ -215,6 +225,18 @@ mod tests {
         assert_eq!(mss.split(1460), (1, false));
         mss.learn(2920, false);
         assert!(mss.super_packets);
+    }
+
+    #[test]
+    fn timestamps_take_their_room_whatever_the_handshake_said() {
+        let mut mss = Mss::default();
+        mss.offer(1460, false);
+        mss.learn(512, true);
+        assert_eq!(mss.value(), 1460);
+        mss.learn(1448, true);
+        assert_eq!(mss.value(), 1448, "full");
+        mss.learn(1460, false);
+        assert_eq!(mss.value(), 1460, "a segment without them has more room");
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl Mss {
         self.taken > 0 && !self.super_packets && whole == Some(len)
     }
 
-    /// Whether a payload fills what the option leaves beside timestamps, before anything is learned.
+    /// Whether a payload fills what the option leaves beside timestamps, as the first that tells.
     fn is_less_timestamps(&self, len: u32) -> bool {
         self.observed.is_none() && self.offered == Some(len + TIMESTAMPS)
     }

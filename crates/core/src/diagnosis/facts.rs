@@ -206,7 +206,7 @@ pub struct Facts {
     pub left_open: Option<f64>,
     /// Smallest over mean window.
     pub window_sway: Option<f64>,
-    /// Largest fall of the window over the largest window before it.
+    /// Largest fall of the window below an earlier one, over the largest window.
     pub window_fall: f64,
 }
 

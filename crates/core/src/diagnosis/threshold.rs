@@ -77,7 +77,8 @@ pub const LOADED: f64 = 0.85;
 pub const FULL: f64 = 0.9;
 /// Share below which the clocks do not show a cause that the shape of the flight does.
 pub const UNSEEN: f64 = 0.1;
-/// Fall of the window, as a share of the largest before, above which the receiver took some back.
+/// Fall of the window below an earlier one, over the largest, above which the receiver took some
+/// back.
 pub const FALL: f64 = 0.3;
 /// Mean over largest window so far below which unread data fills the receiver's buffer.
 pub const OPENNESS: f64 = 0.6;

@@ -159,7 +159,8 @@ def test_a_few_trees_grown_onto_those_of_a_file_mend_what_these_say_wrong(grown,
     more = forest.fit(values, right, moved, np.ones(len(moved)), 1, before)
     weights.write(onto, head, more, kept)
     written = Weights(onto.read_bytes())
-    assert len(written.trees) == len(before) + forest.ROUNDS_ONTO
+    # Where nothing is left to be asked no tree grows.
+    assert len(before) < len(written.trees) <= len(before) + forest.ROUNDS_ONTO
     for answer in (more.outputs(values).argmax(1), written.summed(values).argmax(1)):
         assert (answer == moved)[known].mean() > 0.95
     assert (model.outputs(values).argmax(1) == moved)[known].mean() < 0.9

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import xgboost
@@ -41,9 +41,15 @@ class Model:
         return answers
 
     def trees(self) -> list[Tree]:
-        """Give the trees with their nodes."""
+        """Give the trees with their nodes; what one says that asks nothing is the last one's."""
         model = json.loads(self.booster.save_raw("json"))["learner"]["gradient_booster"]["model"]
-        return [*self.before, *(Tree.of(each) for each in model["trees"])]
+        trees = list(self.before)
+        for tree in map(Tree.of, model["trees"]):
+            if tree.left[0] < 0 and trees:
+                trees[-1] = replace(trees[-1], leaves=trees[-1].leaves + tree.leaves)
+            else:
+                trees.append(tree)
+        return trees
 
 
 @dataclass

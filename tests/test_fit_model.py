@@ -137,7 +137,10 @@ def test_a_written_file_says_what_the_forest_says(grown, tmp_path):
     assert np.abs(model.outputs(some)).max() > 100 * error
 
 
-def test_a_few_trees_grown_onto_those_of_a_file_mend_what_these_say_wrong(grown, tmp_path):
+def test_a_few_trees_grown_onto_those_of_a_file_mend_what_these_say_wrong(
+    grown, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(forest, "ROUNDS_ONTO", 20)
     model, values, main = grown
     kept = calibration.Calibration(0.5, 0.75, np.full(2, 0.5), np.eye(2), (0.75, 0.94))
     path, onto = tmp_path / "weights.bin", tmp_path / "onto.bin"
@@ -159,8 +162,29 @@ def test_a_few_trees_grown_onto_those_of_a_file_mend_what_these_say_wrong(grown,
     more = forest.fit(values, right, moved, np.ones(len(moved)), 1, before)
     weights.write(onto, head, more, kept)
     written = Weights(onto.read_bytes())
-    # Where nothing is left to be asked no tree grows.
-    assert len(before) < len(written.trees) <= len(before) + forest.ROUNDS_ONTO
+    assert len(written.trees) == len(before) + forest.ROUNDS_ONTO
     for answer in (more.outputs(values).argmax(1), written.summed(values).argmax(1)):
         assert (answer == moved)[known].mean() > 0.95
     assert (model.outputs(values).argmax(1) == moved)[known].mean() < 0.9
+
+
+def test_what_asks_nothing_is_said_by_the_tree_before(monkeypatch):
+    # Where all rows are alike there is nothing to be asked.
+    monkeypatch.setattr(forest, "ROUNDS_ONTO", 4)
+    values = np.zeros((50, 4), np.float32)
+    main = np.zeros(50, np.int8)
+    right = np.eye(CLASSES, dtype=bool)[main]
+    asked = forest.Tree(
+        np.zeros(3, int),
+        np.full(3, 0.5, np.float32),
+        np.zeros(3, bool),
+        np.array([1, -1, -1]),
+        np.array([2, 0, 1]),
+        np.ones(3),
+        np.zeros((2, CLASSES), np.float32),
+    )
+    model = forest.fit(values, right, main, np.ones(50), 1, [asked])
+    trees = model.trees()
+    assert len(trees) == 1
+    np.testing.assert_allclose(forest.summed(trees, values), model.outputs(values), atol=1e-5)
+    assert model.outputs(values)[0, 0] > 0

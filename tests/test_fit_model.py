@@ -105,6 +105,8 @@ def grown():
     right = np.eye(CLASSES, dtype=bool)[main]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(forest, "ROUNDS", 20)
+        patched.setattr(forest, "FIRST_RATE", 0.12)
+        patched.setattr(forest, "LAST_RATE", 0.12)
         model = forest.fit(values, right, main, np.ones(len(main)), 1)
     return model, values, main
 
@@ -140,7 +142,10 @@ def test_a_written_file_says_what_the_forest_says(grown, tmp_path):
 def test_a_few_trees_grown_onto_those_of_a_file_mend_what_these_say_wrong(
     grown, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(forest, "ROUNDS_ONTO", 20)
+    # At this rate every tree has something to ask.
+    monkeypatch.setattr(forest, "FIRST_RATE", 0.12)
+    monkeypatch.setattr(forest, "LAST_RATE", 0.12)
+    monkeypatch.setattr(forest, "ROUNDS_ONTO", 30)
     model, values, main = grown
     kept = calibration.Calibration(0.5, 0.75, np.full(2, 0.5), np.eye(2), (0.75, 0.94))
     path, onto = tmp_path / "weights.bin", tmp_path / "onto.bin"

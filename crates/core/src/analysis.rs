@@ -1,6 +1,7 @@
 //! What happens to the segments of a flow, and to the flow at its end: facts, verdicts, rows.
 
 use crate::counter::{Counter, Counters};
+use crate::diagnosis::model::Asked;
 use crate::diagnosis::tally::Tally;
 use crate::flow::Flow;
 use crate::flow::entry::Entry;
@@ -251,10 +252,11 @@ impl Analysis {
         if followed.flow.halves[side].totals.packets == 0 {
             return false;
         }
-        self.judge_ended(followed, side);
+        let asked = self.judge_ended(followed, side);
         let ends = report::ends(&followed.flow, flow_id, side);
         let pprate = followed.flow.halves[side].capacity(self.options.min_packets);
         let mut judge = judge_of(followed, side, ends, pprate, (&self.options, &self.too_short));
+        judge.asked = asked;
         let rows = chosen.is_some() && self.wanted.flows;
         let silent = judge.half.segmenter().is_none() && !self.options.compat_seed;
         let verdicts = match &self.no_data {
@@ -314,13 +316,15 @@ impl Analysis {
     }
 
     /// Judges the intervals and periods that have ended, and reports them where they are wanted.
-    fn judge_ended(&mut self, followed: &mut Followed, side: usize) {
-        let Some(segmenter) = followed.flow.halves[side].segmenter_mut() else { return };
+    /// What the trees were asked of the last of these intervals of which they were.
+    fn judge_ended(&mut self, followed: &mut Followed, side: usize) -> Option<Box<Asked>> {
+        let segmenter = followed.flow.halves[side].segmenter_mut()?;
         let intervals = std::mem::take(&mut segmenter.intervals);
+        let mut asked = None;
         if !intervals.is_empty() {
-            self.judge_intervals(followed, side, &intervals);
+            asked = self.judge_intervals(followed, side, &intervals);
         }
-        let Some(segmenter) = followed.flow.halves[side].segmenter_mut() else { return };
+        let segmenter = followed.flow.halves[side].segmenter_mut()?;
         segmenter.take_back(intervals);
         if let Some((mut periods, settled)) = segmenter.crowded_periods() {
             self.settle_periods(followed, side, periods.drain(..settled));
@@ -328,9 +332,15 @@ impl Analysis {
                 segmenter.keep_periods(periods);
             }
         }
+        asked
     }
 
-    fn judge_intervals(&mut self, followed: &mut Followed, side: usize, intervals: &[Interval]) {
+    fn judge_intervals(
+        &mut self,
+        followed: &mut Followed,
+        side: usize,
+        intervals: &[Interval],
+    ) -> Option<Box<Asked>> {
         let flow = &followed.flow;
         let flow_id = self.flow_id(flow);
         let rows = self.wanted.intervals && self.is_chosen(flow, flow_id);
@@ -353,6 +363,7 @@ impl Analysis {
                 self.rows.intervals.push(row);
             }
         }
+        judge.asked
     }
 
     /// Judges periods that leave before the flow ends. Most of them need no judgement: only bulk
@@ -439,6 +450,7 @@ fn judge_of<'a>(
         options,
         too_short,
         observed: None,
+        asked: None,
     }
 }
 

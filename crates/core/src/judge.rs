@@ -3,8 +3,8 @@
 
 use crate::diagnosis::brief::{asks_the_model, at_once};
 use crate::diagnosis::memory::{Memory, Observed};
-use crate::diagnosis::model::MODEL;
 use crate::diagnosis::model::filter::Belief;
+use crate::diagnosis::model::{Asked, MODEL};
 use crate::diagnosis::remedy::Advised;
 use crate::diagnosis::tally::Tally;
 use crate::diagnosis::{
@@ -47,8 +47,10 @@ pub struct Judge<'a> {
     pub options: &'a Options,
     /// What is said of the capacity of a half without enough packets.
     pub too_short: &'a str,
-    /// What the items said of the last interval.
+    /// What the items say of the last interval, if that table is wanted.
     pub observed: Option<Box<Observed>>,
+    /// What the trees were asked of the last interval of which they were.
+    pub asked: Option<Box<Asked>>,
 }
 
 /// What the periods of a half that have settled add up to.
@@ -125,19 +127,21 @@ impl Judge<'_> {
         let length = interval.end.since(interval.start);
         let mut case = self.case(interval.sums());
         case.over_all_bps = BitRate::of(interval.sums().unique_bytes, length).map(|rate| rate.0);
-        let (finding, observed) = self.tally.get_or_insert_default().judge(&mut case, length);
-        if !rows {
-            return None;
+        let (finding, asked) = self.tally.get_or_insert_default().judge(&mut case, length);
+        let judgement = rows.then(|| {
+            let (scores, mut columns) = self.paper_of_interval(interval);
+            self.refine(&mut columns, &case, finding.as_ref());
+            if let Some((finding, asked)) = finding.as_ref().zip(asked.as_ref()) {
+                argue(&mut columns, asked, finding);
+            }
+            (scores, columns)
+        });
+        if rows && self.options.tables.contains(&Table::Observations) {
+            let observed = asked.as_ref().map(|asked| asked.observed.clone());
+            self.observed = Some(Box::new(observed.unwrap_or_else(|| self.look(&case))));
         }
-        let (scores, mut columns) = self.paper_of_interval(interval);
-        self.refine(&mut columns, &case, finding.as_ref());
-        if let Some((finding, observed)) = finding.as_ref().zip(observed.as_ref()) {
-            argue(&mut columns, observed, finding);
-        }
-        if self.options.tables.contains(&Table::Observations) {
-            self.observed = Some(observed.unwrap_or_else(|| Box::new(self.look(&case))));
-        }
-        Some((scores, columns))
+        self.asked = asked.or(self.asked.take());
+        judgement
     }
 
     /// Judges a period that has settled before the end, and says what to report of it if `rows`
@@ -178,7 +182,11 @@ impl Judge<'_> {
                 if let Some(finding) = &finding
                     && asks_the_model(case)
                 {
-                    argue(&mut columns, &self.look(case), finding);
+                    // What was asked of one interval alone was asked of the whole.
+                    let one = self.tally.as_ref().is_some_and(|tally| tally.is_one_interval());
+                    let asked = self.asked.take().filter(|_| one);
+                    let asked = asked.unwrap_or_else(|| MODEL.ask(self.look(case)));
+                    argue(&mut columns, &asked, finding);
                 }
             }
             (scores, columns)
@@ -195,12 +203,12 @@ impl Judge<'_> {
         let (scores, mut columns) = self.paper(period.kind, &period.sums, gaps.as_ref());
         if self.options.refined {
             let case = self.case(&period.sums);
-            let look = |case: &Case| Box::new(self.look(case));
-            let (finding, observed) = diagnose(&case, &mut Belief::default(), look);
+            let look = |case: &Case| self.look(case);
+            let (finding, asked) = diagnose(&case, &mut Belief::default(), look);
             let finding = finding.or_else(|| at_once(&case));
             self.refine(&mut columns, &case, finding.as_ref());
-            if let Some((finding, observed)) = finding.as_ref().zip(observed.as_ref()) {
-                argue(&mut columns, observed, finding);
+            if let Some((finding, asked)) = finding.as_ref().zip(asked.as_ref()) {
+                argue(&mut columns, asked, finding);
             }
         }
         (period, (scores, columns))
@@ -376,9 +384,9 @@ impl Judge<'_> {
 }
 
 /// Says what speaks for a finding and what against it.
-fn argue(columns: &mut Verdict, observed: &Observed, finding: &Finding) {
+fn argue(columns: &mut Verdict, asked: &Asked, finding: &Finding) {
     let answer = finding.cause.limitation() as usize;
-    let argument = MODEL.argument(observed, &finding.chances, answer);
+    let argument = MODEL.argument(asked, &finding.chances, answer);
     let if_any = |text: String| Some(Text::Owned(text)).filter(|text| !text.is_empty());
     columns.speaks_for = if_any(argument.speaks_for);
     columns.speaks_against = if_any(argument.speaks_against);

@@ -41,7 +41,7 @@ use history::History;
 use memory::Memory;
 use memory::Observed;
 use model::filter::Belief;
-use model::{ByAnswer, MODEL, Said};
+use model::{Asked, ByAnswer, MODEL, Said};
 
 /// An interval of a half, a period or the whole, to be judged.
 #[derive(Clone, Copy, Debug, Default)]
@@ -122,8 +122,8 @@ const NO_ROUND_TRIP: &str =
 pub fn diagnose(
     case: &Case,
     belief: &mut Belief,
-    look: impl FnOnce(&Case) -> Box<Observed>,
-) -> (Option<Finding>, Option<Box<Observed>>) {
+    look: impl FnOnce(&Case) -> Observed,
+) -> (Option<Finding>, Option<Box<Asked>>) {
     if case.facts.span_s <= 0.0 {
         return (None, None);
     }
@@ -135,8 +135,8 @@ pub fn diagnose(
         belief.settle(finding.chances);
         return (Some(finding), None);
     }
-    let observed = look(case);
-    let Said { mut log_odds, varying } = MODEL.asked(&observed);
+    let asked = MODEL.ask(look(case));
+    let Said { mut log_odds, varying } = MODEL.said(&asked);
     possible::rule_out(&mut log_odds, case);
     if certain {
         log_odds[Limitation::Unresponsive as usize] += CERTAIN;
@@ -144,7 +144,7 @@ pub fn diagnose(
     let chances = belief.follow(&MODEL.filter, &log_odds, case.facts.span_s as f32);
     let found = found(case, chances);
     if possible::lacks_a_round_trip(found.cause.limitation(), case) {
-        return (None, Some(observed));
+        return (None, Some(asked));
     }
     let cause = match found.cause.limitation() {
         Limitation::UnsharedBottleneck => varying.unwrap_or(found.cause),
@@ -152,7 +152,7 @@ pub fn diagnose(
     };
     let finding = Finding { cause, shares: Shares::of(case, cause), ..found };
     let confidence = doubt::tempered(&finding, case);
-    (Some(Finding { confidence, ..finding }), Some(observed))
+    (Some(Finding { confidence, ..finding }), Some(asked))
 }
 
 /// A finding of which only the cause is known.
@@ -164,7 +164,7 @@ pub fn blamed(cause: Cause) -> Finding {
 /// The same of a span that stands alone.
 #[cfg(test)]
 pub fn diagnose_alone(case: &Case) -> Option<Finding> {
-    diagnose(case, &mut Belief::default(), |case| Box::new(Memory::default().look(case))).0
+    diagnose(case, &mut Belief::default(), |case| Memory::default().look(case)).0
 }
 
 /// What chances of all limitations make of an interval; its shares are not known yet.

@@ -3,7 +3,7 @@
 use super::history::History;
 use super::memory::{Memory, Observed};
 use super::model::filter::Belief;
-use super::model::{ANSWERS, ByAnswer, MODEL};
+use super::model::{ANSWERS, Asked, ByAnswer, MODEL};
 use super::{Case, Cause, Finding, Limitation, Shares, diagnose};
 use crate::units::Nanos;
 
@@ -16,6 +16,8 @@ pub struct Tally {
     belief: Belief,
     memory: Memory,
     history: History,
+    /// Intervals in which there was something to be judged.
+    intervals: u32,
 }
 
 /// The time in which a cause was the answer.
@@ -41,19 +43,20 @@ impl Tally {
         self.memory.look(case)
     }
 
+    /// Whether all that was judged is one interval.
+    pub fn is_one_interval(&self) -> bool {
+        self.intervals == 1
+    }
+
     /// Judges the next interval, of `span`: the finding to report, and what the items say of it if
     /// they were asked. They remember no other interval.
-    pub fn judge(
-        &mut self,
-        case: &mut Case,
-        span: Nanos,
-    ) -> (Option<Finding>, Option<Box<Observed>>) {
+    pub fn judge(&mut self, case: &mut Case, span: Nanos) -> (Option<Finding>, Option<Box<Asked>>) {
         case.history = self.history;
         self.history.add(case);
-        let (finding, observed) =
-            diagnose(case, &mut self.belief, |case| Box::new(self.memory.observe(case)));
+        let (finding, asked) = diagnose(case, &mut self.belief, |case| self.memory.observe(case));
+        self.intervals += u32::from(finding.is_some() || asked.is_some());
         finding.iter().for_each(|finding| self.add(finding, span.as_secs_f64()));
-        (finding, observed)
+        (finding, asked)
     }
 
     fn add(&mut self, finding: &Finding, span_s: f64) {

@@ -1,9 +1,8 @@
 //! What speaks for an answer and what against it: the items that moved its log-odds most against
 //! those of the likeliest other answer.
 
-use super::{ANSWERS, ByAnswer, Model, STEADY, likeliest_kind, varying};
+use super::{ANSWERS, Asked, ByAnswer, Model, STEADY, likeliest_kind, varying};
 use crate::diagnosis::items::{self, COUNT, Unit};
-use crate::diagnosis::memory::Observed;
 use crate::diagnosis::words;
 
 /// Items with their values and what they weighed, in log-odds against the likeliest other answer.
@@ -17,20 +16,20 @@ pub struct Argument {
 
 impl Model {
     /// The argument for `answer`, where these are the chances of all.
-    pub fn argument(&self, observed: &Observed, chances: &ByAnswer, answer: usize) -> Argument {
+    pub fn argument(&self, asked: &Asked, chances: &ByAnswer, answer: usize) -> Argument {
+        let Asked { observed, ends } = asked;
         let unlike = |at: &usize| *at != answer;
         let rival =
             (0..chances.len()).filter(unlike).max_by(|&a, &b| chances[a].total_cmp(&chances[b]));
-        let ends = self.forest.ends(observed);
         let output = |answer| {
             if answer != STEADY {
                 return answer;
             }
-            let outputs = self.forest.log_odds(&ends);
+            let outputs = self.forest.log_odds(ends);
             varying(&outputs).map_or(STEADY, |_| ANSWERS + likeliest_kind(&outputs))
         };
         let (mine, other) = (output(answer), output(rival.expect("several answers")));
-        let moves = self.forest.moves(&ends, mine, other);
+        let moves = self.forest.moves(ends, mine, other);
         let (values, before) = moves.split_at(COUNT);
         // Of what is unknown nothing is said.
         let weights: [f32; COUNT] = std::array::from_fn(|item| match observed.values[item] {

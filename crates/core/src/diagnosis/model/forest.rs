@@ -4,8 +4,6 @@
 //! nine instructions that wait for a cache, so several trees are walked side by side. Numbers of
 //! nodes have two bytes, and there is room for one more than any of them: none needs a check.
 
-use std::ops::Range;
-
 use super::table::Table;
 use super::{ByOutput, OUTPUTS};
 use crate::diagnosis::items::{COUNT, Values};
@@ -20,11 +18,13 @@ pub struct Forest {
     leaves: Vec<[ByOutput<i16>; LEAVES]>,
     /// What a step of a leaf is worth in log-odds.
     scale: f32,
-    /// By output, the mean log-odds of what passed each node in the fit.
-    means: Vec<Box<[f32; NUMBERS]>>,
+    /// By output, how the way to a node or leaf moved the mean of what passed in the fit. Below the
+    /// node with number `n` of a tree are `2 n` and `2 n + 1`, be they nodes or leaves.
+    ways: Vec<Box<[i16; 2 * NUMBERS]>>,
 }
 
 /// The leaf where the walk through each tree ends.
+#[derive(Debug)]
 pub struct Ends([u8; TREES]);
 
 /// A question, and where it leads to if the column is not below the threshold: the next node is for
@@ -45,6 +45,8 @@ const NUMBERS: usize = 1 << 16;
 const TREES: usize = NUMBERS / LEAVES;
 /// Trees that are walked side by side; there are no registers for more.
 const TOGETHER: usize = 4;
+/// Steps of a leaf in one of a way, which goes twice as far.
+const WAY: f32 = 2.0;
 /// A power of two above all of them.
 const ROOM: usize = 2 * NUMBERS;
 /// Columns: the items, and what they said before.
@@ -92,23 +94,21 @@ impl Forest {
     /// steps down the trees changed in them, by the column that was asked (Saabas 2014). All of it
     /// adds up to the difference at the leaves less that at the roots.
     pub fn moves(&self, ends: &Ends, output: usize, rival: usize) -> [f32; COLUMNS] {
-        let (mine, other) = (&self.means[output], &self.means[rival]);
-        let mut moves = [0.0; KEYS];
-        for (tree, (leaves, &end)) in self.leaves.iter().zip(&ends.0).enumerate() {
-            // The leaf as a node: what is above it has its number without the last digits.
-            let at = |question| tree * LEAVES + ((LEAVES + usize::from(end)) >> (DEPTH - question));
-            let leaf = &leaves[usize::from(end) % LEAVES];
-            let mut before = mine[at(0)] - other[at(0)];
-            for question in 0..DEPTH {
-                let after = match question + 1 {
-                    DEPTH => (f32::from(leaf[output]) - f32::from(leaf[rival])) * self.scale,
-                    next => mine[at(next)] - other[at(next)],
-                };
-                moves[self.nodes[at(question)].column()] += after - before;
-                before = after;
+        let (mine, other) = (&self.ways[output], &self.ways[rival]);
+        let mut moves = [0i32; KEYS];
+        for (tree, &end) in ends.0[..self.leaves.len()].iter().enumerate() {
+            // What is above a leaf has its number without the last digits.
+            let leaf = LEAVES + usize::from(end) % LEAVES;
+            for questions in 1..=DEPTH {
+                let way = (2 * tree * LEAVES + (leaf >> (DEPTH - questions))) % (2 * NUMBERS);
+                let asked = tree * LEAVES + (leaf >> (DEPTH + 1 - questions));
+                let moved = i32::from(mine[way]) - i32::from(other[way]);
+                moves[self.nodes[asked % ROOM].column()] += moved;
             }
         }
-        std::array::from_fn(|column| moves[column] + moves[COLUMNS + column])
+        std::array::from_fn(|column| {
+            (moves[column] + moves[COLUMNS + column]) as f32 * (WAY * self.scale)
+        })
     }
 
     /// Reads trees: nodes from the root on, left before right.
@@ -118,7 +118,7 @@ impl Forest {
             nodes: room(),
             leaves: Vec::new(),
             scale,
-            means: (0..OUTPUTS).map(|_| room()).collect(),
+            ways: (0..OUTPUTS).map(|_| room()).collect(),
         };
         table.many(|table| {
             let tree = forest.leaves.len();
@@ -135,8 +135,8 @@ impl Forest {
         forest
     }
 
-    /// Reads a node of the tree that begins at `tree`, and all below it; its mean log-odds in the
-    /// fit.
+    /// Reads a node of the tree that begins at `tree`, and all below it; the mean of what passed it
+    /// in the fit, in steps of a leaf.
     fn grow(
         &mut self,
         table: &mut Table,
@@ -146,17 +146,10 @@ impl Forest {
     ) -> ByOutput<f32> {
         if is_leaf {
             let leaf = table.leaf();
-            let worth = leaf.map(|worth| f32::from(worth) * self.scale);
-            for height in 0..=DEPTH - node.ilog2() as usize {
-                let under = node << height..(node + 1) << height;
-                if under.start < LEAVES {
-                    self.set_means(tree + under.start..tree + under.end, &worth);
-                } else {
-                    let leaves = self.leaves.last_mut().expect("of this tree");
-                    leaves[under.start - LEAVES..under.end - LEAVES].fill(leaf);
-                }
-            }
-            return worth;
+            let height = DEPTH - node.ilog2() as usize;
+            let under = (node << height) - LEAVES..((node + 1) << height) - LEAVES;
+            self.leaves.last_mut().expect("of this tree")[under].fill(leaf);
+            return leaf.map(f32::from);
         }
         assert!(node < LEAVES, "a tree too deep: see max_depth of tools/fit");
         let word = table.u16();
@@ -167,15 +160,13 @@ impl Forest {
         let share = f32::from(table.u8()) / 255.0;
         let below = self.grow(table, tree, 2 * node + 1, word & LEAF_BELOW > 0);
         let above = self.grow(table, tree, 2 * node, word & LEAF_ABOVE > 0);
-        let mean = std::array::from_fn(|at| share * below[at] + (1.0 - share) * above[at]);
-        self.set_means(tree + node..tree + node + 1, &mean);
-        mean
-    }
-
-    fn set_means(&mut self, nodes: Range<usize>, mean: &ByOutput<f32>) {
-        for (means, &mean) in self.means.iter_mut().zip(mean) {
-            means[nodes.clone()].fill(mean);
-        }
+        std::array::from_fn(|at| {
+            let mean = share * below[at] + (1.0 - share) * above[at];
+            let ways = &mut self.ways[at][2 * (tree + node)..];
+            ways[1] = nearest((below[at] - mean) / WAY);
+            ways[0] = nearest((above[at] - mean) / WAY);
+            mean
+        })
     }
 }
 
@@ -201,6 +192,11 @@ impl Node {
 fn room<T: Clone + Default, const LEN: usize>() -> Box<[T; LEN]> {
     let room = vec![T::default(); LEN].into_boxed_slice().try_into();
     room.unwrap_or_else(|_| unreachable!("as long as it was made"))
+}
+
+/// The nearest integer; the library's is a call on a processor of no special kind.
+fn nearest(value: f32) -> i16 {
+    (value + 0.5f32.copysign(value)) as i16
 }
 
 /// The number of the first node of a tree.

@@ -12,7 +12,7 @@ mod table;
 
 use super::memory::Observed;
 use super::{Cause, Confidence, Limitation};
-use forest::Forest;
+use forest::{Ends, Forest};
 use std::sync::LazyLock;
 use table::Table;
 
@@ -41,6 +41,14 @@ pub struct Said {
     pub varying: Option<Cause>,
 }
 
+/// What the items say of an interval, and where it led to in the trees: an argument is made of both.
+#[derive(Debug)]
+pub struct Asked {
+    /// What the items say.
+    pub observed: Observed,
+    ends: Ends,
+}
+
 /// The model as fitted.
 pub static MODEL: LazyLock<Model> = LazyLock::new(|| Model::read(WEIGHTS));
 
@@ -61,9 +69,14 @@ pub struct Model {
 }
 
 impl Model {
-    /// What the items say.
-    pub fn asked(&self, observed: &Observed) -> Said {
-        let outputs = self.forest.log_odds(&self.forest.ends(observed));
+    /// Asks the trees about what the items say.
+    pub fn ask(&self, observed: Observed) -> Box<Asked> {
+        Box::new(Asked { ends: self.forest.ends(&observed), observed })
+    }
+
+    /// What they answer.
+    pub fn said(&self, asked: &Asked) -> Said {
+        let outputs = self.forest.log_odds(&asked.ends);
         let mut log_odds = *outputs.first_chunk().expect("the answers come first");
         log_odds[STEADY] = together(outputs[STEADY], varies(&outputs));
         Said { log_odds, varying: varying(&outputs) }
@@ -167,15 +180,16 @@ mod tests {
     #[test]
     fn chances_add_up_to_one_whatever_is_known() {
         let observed = Memory::default().observe(&Case::default());
-        let chances = softmax(&MODEL.asked(&observed).log_odds);
+        let chances = softmax(&MODEL.said(&MODEL.ask(observed)).log_odds);
         assert!((chances.iter().sum::<f32>() - 1.0).abs() < 1e-5, "{chances:?}");
     }
 
     #[test]
     fn a_link_of_ones_own_is_as_likely_as_all_of_its_outputs() {
         let observed = Memory::default().observe(&Case::default());
-        let outputs = MODEL.forest.log_odds(&MODEL.forest.ends(&observed));
-        let said = MODEL.asked(&observed);
+        let asked = MODEL.ask(observed);
+        let outputs = MODEL.forest.log_odds(&asked.ends);
+        let said = MODEL.said(&asked);
         let kinds: f32 = outputs[ANSWERS..].iter().map(|odds| odds.exp()).sum();
         let all = outputs[STEADY].exp() + kinds;
         assert!((said.log_odds[STEADY].exp() - all).abs() < 1e-4 * all, "{said:?} {outputs:?}");

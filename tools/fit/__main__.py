@@ -1,7 +1,7 @@
 """Fits the evidence model and writes it into core: `make fit`.
 
-python -m fit [--worlds 57600 …] [--first 0 …] [--recordings FOLDER] [--onto FILE] [--cache FOLDER]
-    [--output FILE]
+python -m fit [--worlds 57600 …] [--first 170000 …] [--candidates 0] [--recordings FOLDER]
+    [--onto FILE] [--cache FOLDER] [--output FILE]
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from accuracy import policing, wild
-from fit import forest, gather, varying, weights
+from fit import choose, forest, gather, varying, weights
 from fit.calibration import Calibration, calibrate, expected_error, filtered
 from fit.forest import Model, Tree
 from fit.gather import ROOT, Rows
@@ -28,22 +28,20 @@ WEIGHTS = ROOT / "crates/core/src/diagnosis/model/weights.bin"
 def main() -> None:
     """Gather, fit, calibrate, write."""
     options = parse()
-    fitted = sources(options)
-    rows = gather.together(list(fitted.values()))
-    known = rows.main >= 0
-    right, main = varying.outputs(rows)
+    outputs = len(gather.CLASSES) + len(wild.KINDS)
     onto: list[str] = []
     before: list[Tree] = []
     if options.onto:
-        onto, before = weights.read(options.onto, right.shape[1], gather.items())
-    weight = rows.weight[known]
-    model = forest.fit(
-        rows.values[known], right[known], main[known], weight, options.workers, before
-    )
+        onto, before = weights.read(options.onto, outputs, gather.items())
+    fitted = sources(options, before)
+    rows = gather.together(list(fitted.values()))
+    rows = gather.those(rows, rows.main >= 0)
+    right, main = varying.outputs(rows)
+    model = forest.fit(rows.values, right, main, rows.weight, options.workers, before)
     held = gather.together(list(held_out(options).values()))
     calibration = calibrate(held, model.logits(held.values), held.weight)
     said = head(options, fitted, calibration)
-    said[-2:-2] = [f"onto {len(before)} trees: {line}" for line in onto[1:-2]]
+    said[-2:-2] = [named(line, len(before)) for line in onto if "worlds: " in line]
     weights.write(options.output, said, model, calibration)
     report(model, calibration, held)
     varying.report(model, held)
@@ -56,7 +54,13 @@ def parse() -> argparse.Namespace:
         "--worlds", type=int, nargs="+", default=[57600], help="worlds that are fitted, by range"
     )
     parser.add_argument(
-        "--first", type=int, nargs="+", default=[0], help="seed of the first of each range"
+        "--first", type=int, nargs="+", default=[170000], help="seed of the first of each range"
+    )
+    parser.add_argument(
+        "--candidates",
+        type=int,
+        default=0,
+        help="worlds of which those are fitted besides that teach most, by the trees of --onto",
     )
     parser.add_argument("--held", type=int, default=3600, help="worlds that calibrate")
     parser.add_argument("--variants", type=int, default=6, help="variants of each scenario")
@@ -67,10 +71,13 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--captures", type=Path, default=shared, help="captures of others")
     parser.add_argument("--recordings", type=Path, help="of kernel_worlds")
     parser.add_argument("--onto", type=Path, help="weights onto whose trees a few more grow")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.candidates and not options.onto:
+        parser.error("--candidates goes with --onto FILE: worlds are chosen by what its trees say")
+    return options
 
 
-def sources(options: argparse.Namespace) -> dict[str, Rows]:
+def sources(options: argparse.Namespace, before: list[Tree]) -> dict[str, Rows]:
     """Give the rows of each source that is fitted, weighted."""
     ask = partial(gather.gather, cache=options.cache, workers=options.workers)
     variants = gather.variants(gather.DRAW_FIT, options.variants)
@@ -81,6 +88,10 @@ def sources(options: argparse.Namespace) -> dict[str, Rows]:
         "worlds": gather.thinned(gather.together(of_worlds), OF_WORLD),
         "variants": ask("variants", variants, gather.of_variant),
     }
+    if options.candidates:
+        first = gather.thinned(of_worlds[0], OF_WORLD)
+        chooser = choose.Chooser.learn(first, before, options.workers)
+        found["chosen worlds"] = chosen(options, chooser)
     if (options.captures / "manifest.csv").exists():
         files = policing.captures(options.captures)
         files = [file for file in files if file.part == "development"]
@@ -89,11 +100,32 @@ def sources(options: argparse.Namespace) -> dict[str, Rows]:
         found["real"] = ask("real", gather.real_halves(judges=False), real)
     if options.recordings:
         found["recordings"] = recordings(options, "recordings", "fit")
-    more = float(found["worlds"].weight.sum()) / WEIGHT_AT
+    is_world = {name: name.endswith("worlds") for name in found}
+    more = sum(float(found[name].weight.sum()) for name in found if is_world[name]) / WEIGHT_AT
     return {
-        name: weighted(rows, WEIGHT[name] * (1.0 if name == "worlds" else more))
+        name: rows if is_world[name] else weighted(rows, WEIGHT[name] * more)
         for name, rows in found.items()
     }
+
+
+def chosen(options: argparse.Namespace, chooser: choose.Chooser) -> Rows:
+    """Give the rows of the worlds that teach most, weighted for those that were not taken."""
+    parts: list[Rows] = []
+    weight: dict[str, float] = {}
+    for part in parts_of(range(CANDIDATES_FROM, CANDIDATES_FROM + options.candidates)):
+        taken = dict(chooser.weights(part))
+        weight |= {f"world {seed}": share for seed, share in taken.items()}
+        one = gather.of_world_at_one_tap
+        parts.append(gather.gather("chosen worlds", taken, one, options.cache, options.workers))
+    rows = gather.thinned(gather.together(parts), OF_WORLD)
+    groups, world = np.unique(rows.group, return_inverse=True)
+    share = np.array([weight[group] for group in groups], np.float32)
+    return replace(rows, weight=rows.weight * share[world])
+
+
+def parts_of(seeds: range) -> list[range]:
+    """Cut candidates into parts, so that a run that was stopped goes on where it was."""
+    return [seeds[at : at + PART] for at in range(0, len(seeds), PART)]
 
 
 def seeds(options: argparse.Namespace) -> list[range]:
@@ -140,7 +172,8 @@ def head(options: argparse.Namespace, fitted: dict[str, Rows], found: Calibratio
     parts = ", ".join(f"{part[0]} to {part[-1]}" for part in seeds(options))
     return [
         "tcpwhy evidence model 5, made by make fit",
-        f"worlds: generator {worlds.VERSION}, seeds {parts}",
+        f"worlds: generator {worlds.VERSION}, seeds {parts}; chosen of {options.candidates} "
+        f"from {CANDIDATES_FROM}",
         f"variants: draw {gather.DRAW_FIT}, {options.variants} of each scenario",
         f"intervals: {counts}",
         f"calibrated: seeds {CALIBRATE_FROM} to {CALIBRATE_FROM + options.held - 1}, "
@@ -148,6 +181,12 @@ def head(options: argparse.Namespace, fitted: dict[str, Rows], found: Calibratio
         "outputs: " + " ".join([*gather.CLASSES, *wild.KINDS]),
         "items: " + " ".join(names[: len(names) // 2]),
     ]
+
+
+def named(line: str, trees: int) -> str:
+    """Say of how many trees an earlier head is that names these worlds; some of its lines do."""
+    _, onto, rest = line.rpartition("onto ")
+    return onto + rest if onto else f"onto {trees} trees: {line}"
 
 
 def report(model: Model, calibration: Calibration, rows: Rows) -> None:
@@ -174,12 +213,14 @@ def report(model: Model, calibration: Calibration, rows: Rows) -> None:
     print(f"stay {calibration.stay_a_second}, trust {calibration.trust}, cuts {calibration.cuts}")
 
 
-WEIGHT = {"worlds": 1.0, "variants": 4.0, "policing": 4.0, "real": 10.0, "recordings": 16.0}
+WEIGHT = {"variants": 4.0, "policing": 4.0, "real": 10.0, "recordings": 16.0}
 WEIGHT_AT = 713_000
 """Of so many intervals of worlds; of more the other sources weigh more, too."""
 # Recordings weigh about as much as worlds: what a confidence means on a kernel counts.
 HELD_WEIGHT = {"worlds": 1.0, "variants": 0.02, "recordings": 5.0}
 CALIBRATE_FROM = 100_000
+CANDIDATES_FROM = 10_000_000
+PART = 96_000
 OF_WORLD = 12
 """Intervals of a world that are fitted: those of one have much in common."""
 

@@ -103,6 +103,10 @@ TRUSTS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 LONGEST_S = 600.0
 LEAST = 1e-4
 KNOTS = 24
-HIGH = 0.992
-"""How often an answer with high confidence is to be right."""
+HIGH = 0.994
+"""How often an answer with high confidence is to be right, with a margin.
+
+99 % is meant. Of worlds with seeds from 300000 on it was right in 98.7 %, where 99.2 % of those
+that calibrate were: so these seeds chose the margin, and others judge it.
+"""
 MEDIUM = 0.75

@@ -106,6 +106,11 @@ def together(parts: list[Rows]) -> Rows:
     return Rows(*(np.concatenate([getattr(each, name) for each in moved]) for name in names))
 
 
+def those(rows: Rows, which: np.ndarray) -> Rows:
+    """Keep some rows, by their numbers or by whether each is kept."""
+    return Rows(*(getattr(rows, field.name)[which] for field in fields(Rows)))
+
+
 def thinned(rows: Rows, most: int) -> Rows:
     """Keep some rows of each group, drawn by chance: those of one world have much in common.
 
@@ -121,8 +126,7 @@ def thinned(rows: Rows, most: int) -> Rows:
     share = np.clip(counts[group[kept]] / most, 1, HEAVIEST)
     at = order[kept]
     keep = np.argsort(at)
-    names = [field.name for field in fields(Rows)]
-    chosen = Rows(*(getattr(rows, name)[at[keep]] for name in names))
+    chosen = those(rows, at[keep])
     return replace(chosen, weight=(chosen.weight * share[keep]).astype(np.float32))
 
 

@@ -41,7 +41,7 @@ pub struct Said {
     pub varying: Option<Cause>,
 }
 
-/// What the items say of an interval, and where it led to in the trees: an argument is made of both.
+/// What the items say of an interval, and where that led to in the trees: an argument needs both.
 #[derive(Debug)]
 pub struct Asked {
     /// What the items say.

@@ -3,7 +3,6 @@
 import ast
 import re
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -158,24 +157,29 @@ def test_other_cases_and_other_names_are_other_files(in_threads, tmp_path):
 
 
 def test_no_seed_of_a_world_serves_two_purposes():
-    fitted = [int(seed) for seed in re.findall(r"seeds (\d+) to (\d+)", SHIPPED.line("worlds"))[0]]
+    lines = [line for line in SHIPPED.head.splitlines() if "worlds: " in line]
+    assert len(lines) > 1, "and those of the fits before"
+    fitted = [
+        range(int(first), int(last) + 1)
+        for line in lines
+        for first, last in re.findall(r"(\d+) to (\d+)", line)
+    ]
+    [(count, first)] = re.findall(r"chosen of (\d+) from (\d+)", SHIPPED.line("worlds"))
+    assert int(first) == constant("tools/fit/__main__.py", "CANDIDATES_FROM")
+    candidates = range(int(first), int(first) + int(count))
     held = [int(s) for s in re.findall(r"seeds (\d+) to (\d+)", SHIPPED.line("calibrated"))[0]]
     assert held[0] == constant("tools/fit/__main__.py", "CALIBRATE_FROM")
     consistent = constant("tools/consistency/__main__.py", "WORLDS_FROM")
-    spans = {
-        "fit": range(fitted[0], fitted[1] + 1),
-        "calibration": range(held[0], held[1] + 1),
-        "accuracy": range(wild.JUDGED_FROM, wild.JUDGED_FROM + wild.WORLDS),
-        "consistency": range(
-            consistent, consistent + constant("tools/consistency/__main__.py", "WORLDS")
-        ),
-    }
-    assert all(len(span) > 0 for span in spans.values())
-    ordered = sorted(spans.values(), key=lambda span: span.start)
-    for one, after in pairwise(ordered):
-        assert one.stop <= after.start, spans
-    # Whatever is below where judging begins may be fitted.
-    assert max(spans["fit"].stop, spans["calibration"].stop) <= wild.JUDGED_FROM
+    others = [
+        range(held[0], held[1] + 1),
+        range(wild.JUDGED_FROM, wild.JUDGED_FROM + wild.WORLDS),
+        range(consistent, consistent + constant("tools/consistency/__main__.py", "WORLDS")),
+    ]
+    assert all(len(span) > 0 for span in [*fitted, *others])
+    for one in others:
+        for other in [*fitted, candidates, *others]:
+            apart = one.stop <= other.start or other.stop <= one.start
+            assert apart or one is other, (one, other)
 
 
 def test_no_draw_of_variants_serves_two_purposes():

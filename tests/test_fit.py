@@ -180,6 +180,8 @@ def test_no_seed_of_a_world_serves_two_purposes():
         for other in [*fitted, candidates, *others]:
             apart = one.stop <= other.start or other.stop <= one.start
             assert apart or one is other, (one, other)
+    # Whatever is below where judging begins may be fitted.
+    assert max(span.stop for span in [*fitted, others[0]]) <= wild.JUDGED_FROM
 
 
 def test_no_draw_of_variants_serves_two_purposes():

@@ -18,8 +18,9 @@ pub struct Forest {
     leaves: Vec<[ByOutput<i16>; LEAVES]>,
     /// What a step of a leaf is worth in log-odds.
     scale: f32,
-    /// By output, how the way to a node or leaf moved the mean of what passed in the fit. Below the
-    /// node with number `n` of a tree are `2 n` and `2 n + 1`, be they nodes or leaves.
+    /// By output, how the way to a node or leaf moved the mean of what passed in the fit, in steps
+    /// of a leaf. Below the node with number `n` of a tree are `2 n` and `2 n + 1`, be they nodes
+    /// or leaves.
     ways: Vec<Box<[i16; 2 * NUMBERS]>>,
 }
 
@@ -45,8 +46,6 @@ const NUMBERS: usize = 1 << 16;
 const TREES: usize = NUMBERS / LEAVES;
 /// Trees that are walked side by side; there are no registers for more.
 const TOGETHER: usize = 4;
-/// Steps of a leaf in one of a way, which goes twice as far.
-const WAY: f32 = 2.0;
 /// A power of two above all of them.
 const ROOM: usize = 2 * NUMBERS;
 /// Columns: the items, and what they said before.
@@ -106,9 +105,7 @@ impl Forest {
                 moves[self.nodes[asked % ROOM].column()] += moved;
             }
         }
-        std::array::from_fn(|column| {
-            (moves[column] + moves[COLUMNS + column]) as f32 * (WAY * self.scale)
-        })
+        std::array::from_fn(|column| (moves[column] + moves[COLUMNS + column]) as f32 * self.scale)
     }
 
     /// Reads trees: nodes from the root on, left before right.
@@ -163,8 +160,8 @@ impl Forest {
         std::array::from_fn(|at| {
             let mean = share * below[at] + (1.0 - share) * above[at];
             let ways = &mut self.ways[at][2 * (tree + node)..];
-            ways[1] = nearest((below[at] - mean) / WAY);
-            ways[0] = nearest((above[at] - mean) / WAY);
+            ways[1] = nearest(below[at] - mean);
+            ways[0] = nearest(above[at] - mean);
             mean
         })
     }
@@ -194,7 +191,7 @@ fn room<T: Clone + Default, const LEN: usize>() -> Box<[T; LEN]> {
     room.unwrap_or_else(|_| unreachable!("as long as it was made"))
 }
 
-/// The nearest integer; the library's is a call on a processor of no special kind.
+/// The nearest integer, or the largest one; the library's is a call on a plain processor.
 fn nearest(value: f32) -> i16 {
     (value + 0.5f32.copysign(value)) as i16
 }

@@ -130,8 +130,7 @@ fn trees_lead_where_the_file_says() {
         }
         let found = forest.moves(&ends, 3, 7);
         for (found, moved) in found.iter().zip(&moves) {
-            // Ways are whole numbers, and what is said of them has one decimal.
-            assert!((found - (moved[3] - moved[7])).abs() < 0.01, "{found} {moved:?}");
+            assert!((found - (moved[3] - moved[7])).abs() < 1e-3, "{found} {moved:?}");
         }
     }
 }

@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 from conftest import ROOT
 
-from accuracy import hidden, page, policing, remedies, scenario, simulated, tables, truth
+from accuracy import (
+    hidden,
+    page,
+    policing,
+    remedies,
+    scenario,
+    simulated,
+    tables,
+    truth,
+    wild,
+    wild_whole,
+)
 from accuracy.judged import Capacity, Judged, Shares
 from accuracy.remedies import Prediction
 from accuracy.scenario import Case
@@ -290,3 +301,27 @@ def test_the_truth_names_who_held_the_sender_back():
 def test_a_mean_of_shares_counts_each_once():
     assert tables.mean_share([Rate(1, 2), Rate(10, 10), Rate(0, 0)]) == 0.75
     assert tables.mean_share([]) is None
+
+
+def _interval(end_s, right, direction="forward"):
+    row = dict.fromkeys([*wild.COLUMNS, *wild_whole.COLUMNS])
+    span = {"start_ns": (end_s - 3) * 10**9, "end_ns": end_s * 10**9}
+    flow = {"flow_limitation": "policer", "flow_confidence": "low", "flow_probability": 0.5}
+    where = {"world": 7, "tap": "middle", "flow_id": 1, "direction": direction}
+    return row | where | span | flow | {"true_limitations": right, "limitation": "transport"}
+
+
+def test_a_whole_direction_is_right_by_the_longest_time():
+    rows = [_interval(3, "transport"), _interval(6, "policer transport"), _interval(9, "policer")]
+    found = wild_whole.directions([*rows, _interval(3, "transport", "backward")])
+    assert [row["true_limitations"] for row in found] == ["transport policer", "transport"]
+    assert [row["limitation"] for row in found] == ["policer", "policer"]
+    with_kinds = [row | {"world": 0} for row in found]
+    assert [row.is_right for row in wild.told(with_kinds)] == [True, False]
+
+
+def test_a_whole_direction_counts_where_its_truth_is_known():
+    known = [_interval(end, "policer") for end in range(3, 30, 3)]
+    assert len(wild_whole.directions([*known, _interval(30, None)])) == 1
+    assert wild_whole.directions([*known[1:], _interval(30, None)]) == []
+    assert wild_whole.directions([_interval(3, None)]) == []

@@ -23,7 +23,7 @@ class Findings:
     """Pair by pair; nothing for a pair whose limit does not hold."""
     policing: list[policing.Outcome] = field(default_factory=list)
     labelled: list[tuple[labelled.Label, Judged | None]] = field(default_factory=list)
-    worlds: list[list[wild.Told]] = field(default_factory=list)
+    worlds: list[wild.World] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     how: str = ""
 

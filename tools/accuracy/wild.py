@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from accuracy import wild_whole
 from accuracy.tables import Rate, grid, share
 from tcpwhy import vocabulary, worlds
 
@@ -29,7 +30,7 @@ VARYING = (*KINDS, f"{OWN}/varying")
 
 @dataclass(frozen=True)
 class Told:
-    """An interval of a world."""
+    """An interval of a world, or a whole direction."""
 
     allowed: tuple[str, ...]
     tap: str
@@ -47,11 +48,19 @@ class Told:
         return self.limitation in self.allowed
 
 
-def run_all(seeds: Iterable[int], workers: int | None = None) -> Iterator[list[Told]]:
+@dataclass(frozen=True)
+class World:
+    """What was told in a world."""
+
+    intervals: list[Told]
+    directions: list[Told]
+
+
+def run_all(seeds: Iterable[int], workers: int | None = None) -> Iterator[World]:
     """Run worlds on all cores."""
     for table in worlds.judged_all(seeds, workers=workers):
-        rows = table.select(COLUMNS).to_pylist() if len(table) else []
-        yield told(rows)
+        rows = table.select([*COLUMNS, *wild_whole.COLUMNS]).to_pylist() if len(table) else []
+        yield World(told(rows), told(wild_whole.directions(rows)))
 
 
 def told(rows: Iterable[dict[str, Any]]) -> list[Told]:
@@ -83,9 +92,9 @@ def kinds_of(text: str) -> frozenset[str]:
     return frozenset(kind for kind, element in KINDS.items() if element.search(text))
 
 
-def section(found: Sequence[list[Told]]) -> Iterator[str]:
+def section(found: Sequence[World]) -> Iterator[str]:
     """Give the blocks of the page."""
-    rows = [row for world in found for row in world]
+    rows = [row for world in found for row in world.intervals]
     if not rows:
         return
     yield "## Random worlds"
@@ -104,6 +113,13 @@ def section(found: Sequence[list[Told]]) -> Iterator[str]:
     yield varying(rows)
     yield "How often an answer is right, by its `probability`:"
     yield reliability(rows)
+    directions = [row for world in found for row in world.directions]
+    yield (
+        f"The answers for {len(directions):,} whole directions, right where they are for the\n"
+        f"longest time; the calibration error is {calibration_error(directions):.1%}:"
+    )
+    yield by(directions, "confidence", lambda row: row.confidence or "none", "directions")
+    yield reliability(directions, "directions")
 
 
 def varying(rows: Sequence[Told]) -> str:
@@ -127,7 +143,7 @@ def calibration_error(rows: Sequence[Told]) -> float:
     return sum(abs(_mean(part) - (_right(part).share or 0.0)) * len(part) for part in parts) / total
 
 
-def by(rows: Sequence[Told], head: str, key: Callable[[Told], str]) -> str:
+def by(rows: Sequence[Told], head: str, key: Callable[[Told], str], each: str = "intervals") -> str:
     """Give a table of how often answers are right, by a key; `truth` has their precision, too."""
     lines = []
     for word in sorted({key(row) for row in rows}):
@@ -142,18 +158,18 @@ def by(rows: Sequence[Told], head: str, key: Callable[[Told], str]) -> str:
         sum(vocabulary.is_paper_right(row.paper, set(row.allowed)) for row in rows), len(rows)
     )
     lines.append(["all", f"{len(rows):,}", share(_right(rows)), "", share(paper)])
-    heads = [head, "intervals", "right", "precision", "paper's tree"]
+    heads = [head, each, "right", "precision", "paper's tree"]
     return grid(heads, lines)
 
 
-def reliability(rows: Sequence[Told]) -> str:
+def reliability(rows: Sequence[Told], each: str = "intervals") -> str:
     """Give a table of how often answers are right, by their probability."""
     lines = []
     for part in _bins(rows):
         right = _right(part).share or 0.0
         bar = "█" * round(right * 20)
         lines.append([f"{_mean(part):.1%}", f"{right:.1%}", f"{len(part):,}", f"`{bar:20}`"])
-    return grid(["probability", "right", "intervals", ""], lines)
+    return grid(["probability", "right", each, ""], lines)
 
 
 def _bins(rows: Sequence[Told]) -> Iterator[list[Told]]:

@@ -60,10 +60,9 @@ RULES = (
     Rule(
         "sure_and_unlikely",
         "verdicts",
-        "The confidence is high, and the answer less likely than 4 to 1; or low, and 24 to 1.",
-        # A high one needs 0.956, and no more than one step is taken off an answer.
+        "The confidence is high, and the answer less likely than 4 to 1; or low, and 19 to 1.",
         "(confidence = 'high' AND probability < 0.8)"
-        " OR (confidence = 'low' AND probability >= 0.96)",
+        " OR (confidence = 'low' AND probability >= 0.95)",
     ),
     # Shares of the time.
     Rule(

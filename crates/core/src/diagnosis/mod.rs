@@ -170,22 +170,26 @@ pub fn diagnose_alone(case: &Case) -> Option<Finding> {
 /// What chances of all limitations make of an interval; its shares are not known yet.
 fn found(case: &Case, chances: ByAnswer) -> Finding {
     let answer = most_likely(&chances);
-    let top = chances[answer as usize];
-    let probability = MODEL.calibrated(top);
-    let mut others = chances;
-    others[answer as usize] = 0.0;
-    let next = most_likely(&others);
-    let left = (1.0 - probability) / (1.0 - top).max(1e-6);
-    // The answer is the likelier one, also where such answers are right less often than they seem.
-    let alternative = Some((next, (others[next as usize] * left.min(1.0)).min(probability)));
+    let probability = MODEL.calibrated(chances[answer as usize]);
     Finding {
         cause: answer.cause(case),
         probability,
         confidence: MODEL.confidence(probability),
-        alternative: alternative.filter(|(_, chance)| *chance > 0.0),
+        alternative: next_to(answer, &chances, probability),
         chances,
         shares: Shares::default(),
     }
+}
+
+/// The likeliest limitation but `answer`, which is right as often as `probability` says, and how
+/// likely it is; no likelier than the answer, also where that is right less often than it seems.
+fn next_to(answer: Limitation, chances: &ByAnswer, probability: f32) -> Option<(Limitation, f32)> {
+    let mut others = *chances;
+    others[answer as usize] = 0.0;
+    let next = most_likely(&others);
+    let left = (1.0 - probability) / (1.0 - chances[answer as usize]).max(1e-6);
+    let chance = (others[next as usize] * left.min(1.0)).min(probability);
+    (chance > 0.0).then_some((next, chance))
 }
 
 fn most_likely(chances: &ByAnswer) -> Limitation {

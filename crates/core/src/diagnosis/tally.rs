@@ -3,8 +3,8 @@
 use super::history::History;
 use super::memory::{Memory, Observed};
 use super::model::filter::Belief;
-use super::model::{ANSWERS, Asked, ByAnswer, MODEL};
-use super::{Case, Cause, Finding, Limitation, Shares, diagnose};
+use super::model::{Asked, ByAnswer, MODEL};
+use super::{Case, Cause, Finding, Limitation, Shares, diagnose, next_to};
 use crate::units::Nanos;
 
 /// Time by cause, and what the next interval is weighed against.
@@ -13,6 +13,9 @@ pub struct Tally {
     entries: Vec<Entry>,
     shares: Shares,
     total_s: f64,
+    /// Chances of all limitations, and of each answer after calibration, times the time.
+    chances: ByAnswer,
+    probability: f32,
     belief: Belief,
     memory: Memory,
     history: History,
@@ -25,9 +28,6 @@ pub struct Tally {
 struct Entry {
     cause: Cause,
     time_s: f64,
-    /// Chances of all limitations in it, and of this answer after calibration, times the time.
-    chances: ByAnswer,
-    probability: f32,
 }
 
 impl Tally {
@@ -60,28 +60,28 @@ impl Tally {
     }
 
     fn add(&mut self, finding: &Finding, span_s: f64) {
-        let at = match self.entries.iter().position(|entry| entry.cause == finding.cause) {
-            Some(at) => at,
+        match self.entries.iter_mut().find(|entry| entry.cause == finding.cause) {
+            Some(entry) => entry.time_s += span_s,
             None => {
-                let (time_s, chances, probability) = (0.0, [0.0; ANSWERS], 0.0);
                 // Most have one or two.
                 self.entries.reserve_exact(1);
-                self.entries.push(Entry { cause: finding.cause, time_s, chances, probability });
-                self.entries.len() - 1
+                self.entries.push(Entry { cause: finding.cause, time_s: span_s });
             }
-        };
-        let entry = &mut self.entries[at];
-        entry.time_s += span_s;
-        entry.probability += finding.probability * span_s as f32;
-        for (sum, chance) in entry.chances.iter_mut().zip(finding.chances) {
+        }
+        for (sum, chance) in self.chances.iter_mut().zip(finding.chances) {
             *sum += chance * span_s as f32;
         }
+        self.probability += finding.probability * span_s as f32;
         self.shares.add(&finding.shares, span_s);
         self.total_s += span_s;
     }
 
-    /// The limitation that held for the longest time. Its cause is that of most of this time, its
-    /// probability the mean over it; the shares are those of the whole time.
+    /// The limitation that held for the longest time, with the cause of most of this time; the
+    /// shares are those of the whole time.
+    ///
+    /// It is as likely as an answer of its mean chance, also over the time in which others held. In
+    /// the worlds that calibrate it is the limit of the longest time as often as that says: of
+    /// 12,299 directions the two are 2.3 % apart (ECE), 5.6 % with its mean where it held.
     pub fn longest(&self) -> Option<Finding> {
         let time = |answer: Limitation| -> f64 {
             let mine = self.entries.iter().filter(|entry| entry.cause.limitation() == answer);
@@ -92,31 +92,22 @@ impl Tally {
             by_answer.then(a.time_s.total_cmp(&b.time_s))
         })?;
         let answer = longest.cause.limitation();
-        let mine = || self.entries.iter().filter(move |entry| entry.cause.limitation() == answer);
-        let held_s = time(answer) as f32;
-        let probability = mine().map(|entry| entry.probability).sum::<f32>() / held_s;
-        let mut chances = [0.0; ANSWERS];
-        for entry in mine() {
-            for (sum, chance) in chances.iter_mut().zip(entry.chances) {
-                *sum += chance / held_s;
-            }
-        }
-        let next = (0..ANSWERS)
-            .filter(|&at| at != answer as usize)
-            .max_by(|&a, &b| chances[a].total_cmp(&chances[b]))
-            .map(|at| (Limitation::ALL[at], chances[at].min(1.0 - probability).min(probability)));
-        // What held for less than half of the time is less sure to be called the limit of it all.
-        let confidence = match f64::from(held_s) * 2.0 < self.total_s {
-            true => MODEL.confidence(probability).less(),
-            false => MODEL.confidence(probability),
+        let chances = self.chances.map(|sum| sum / self.total_s as f32);
+        let is_alone = self.entries.iter().all(|entry| entry.cause.limitation() == answer);
+        let probability = match is_alone {
+            true => self.probability / self.total_s as f32,
+            false => MODEL.calibrated(chances[answer as usize]),
         };
+        let confidence = MODEL.confidence(probability);
+        let alternative = next_to(answer, &chances, probability);
+        let shares = self.shares.scaled(1.0 / self.total_s);
         Some(Finding {
             cause: longest.cause,
             probability,
             confidence,
-            alternative: next.filter(|(_, chance)| *chance > 0.0),
+            alternative,
             chances,
-            shares: self.shares.scaled(1.0 / self.total_s),
+            shares,
         })
     }
 
@@ -134,6 +125,7 @@ impl Tally {
 mod tests {
     use super::*;
     use crate::diagnosis::Confidence;
+    use crate::diagnosis::model::ANSWERS;
 
     fn finding(cause: Cause, probability: f32) -> Finding {
         let shares = Shares { network: 1.0, ..Shares::default() };
@@ -152,7 +144,8 @@ mod tests {
         tally.add(&finding(Cause::UnsharedLoss, 0.9), 2.5);
         let longest = tally.longest().expect("some");
         assert_eq!(longest.cause, Cause::UnsharedLoss);
-        assert!((longest.probability - 0.9).abs() < 1e-6);
+        // 0.9 in 4.5 of 7.5 s, and 0 in the others.
+        assert!((longest.probability - MODEL.calibrated(0.54)).abs() < 1e-6);
         assert_eq!(longest.alternative.map(|next| next.0), Some(Limitation::Transport));
         assert!((longest.shares.network - 1.0).abs() < 1e-9);
         assert_eq!(tally.causes()[0].0, Cause::SlowStart);
@@ -164,6 +157,23 @@ mod tests {
         tally.add(&finding(Cause::SlowStart, 1.0), 2.0);
         tally.add(&finding(Cause::Policer, 1.0), 2.0);
         tally.add(&finding(Cause::UnsharedQueue, 1.0), 2.5);
-        assert_eq!(tally.longest().map(|found| found.confidence), Some(Confidence::Medium));
+        assert_eq!(tally.longest().map(|found| found.confidence), Some(Confidence::Low));
+    }
+
+    #[test]
+    fn an_answer_is_as_likely_as_it_was_over_all_of_the_time() {
+        let mut tally = Tally::default();
+        tally.add(&finding(Cause::UnsharedQueue, 0.9), 2.5);
+        assert!((tally.longest().expect("some").probability - 0.9).abs() < 1e-6, "alone");
+        tally.add(&finding(Cause::SlowStart, 1.0), 1.0);
+        tally.add(&finding(Cause::Policer, 0.8), 1.5);
+        let longest = tally.longest().expect("some");
+        assert_eq!(longest.cause, Cause::UnsharedQueue);
+        assert!((longest.chances[Limitation::UnsharedBottleneck as usize] - 0.45).abs() < 1e-6);
+        assert_eq!(longest.probability, MODEL.calibrated(0.45));
+        assert_eq!(longest.confidence, MODEL.confidence(longest.probability));
+        let (next, chance) = longest.alternative.expect("another");
+        assert_eq!(next, Limitation::Transport);
+        assert!(chance <= longest.probability && chance > 0.2, "{chance}");
     }
 }

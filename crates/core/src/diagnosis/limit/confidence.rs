@@ -34,12 +34,4 @@ impl Confidence {
             Confidence::High => "no other cause is likely",
         }
     }
-
-    /// One step less sure.
-    pub fn less(self) -> Confidence {
-        match self {
-            Confidence::High => Confidence::Medium,
-            Confidence::Medium | Confidence::Low => Confidence::Low,
-        }
-    }
 }

@@ -1,7 +1,7 @@
 """Fits the evidence model and writes it into core: `make fit`.
 
 python -m fit [--worlds 57600 …] [--first 170000 …] [--candidates 0] [--recordings FOLDER]
-    [--onto FILE] [--cache FOLDER] [--output FILE]
+    [--onto FILE] [--grow 400] [--cache FOLDER] [--output FILE]
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from accuracy import policing, wild
-from fit import choose, forest, gather, varying, weights
+from fit import choose, forest, gather, mending, varying, weights
 from fit.calibration import Calibration, calibrate, expected_error, filtered
-from fit.forest import Model, Tree
+from fit.forest import Forest, Tree
 from fit.gather import ROOT, Rows
 from kernel_worlds import judged
 from tcpwhy import worlds
@@ -37,7 +37,13 @@ def main() -> None:
     rows = gather.together(list(fitted.values()))
     rows = gather.those(rows, rows.main >= 0)
     right, main = varying.outputs(rows)
-    model = forest.fit(rows.values, right, main, rows.weight, options.workers, before)
+    trees = before
+    if options.grow:
+        rounds = options.grow
+        trees = forest.fit(
+            rows.values, right, main, rows.weight, options.workers, before, rounds
+        ).trees()
+    model = mending.mended(trees, rows.values, right, main, again(fitted))
     held = gather.together(list(held_out(options).values()))
     calibration = calibrate(held, model.logits(held.values), held.weight)
     said = head(options, fitted, calibration)
@@ -71,7 +77,17 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--captures", type=Path, default=shared, help="captures of others")
     parser.add_argument("--recordings", type=Path, help="of kernel_worlds")
     parser.add_argument("--onto", type=Path, help="weights onto whose trees a few more grow")
+    parser.add_argument(
+        "--grow",
+        type=int,
+        help=f"trees that grow: {forest.ROUNDS} unless given, or {forest.ROUNDS_ONTO} onto others;"
+        " onto others 0 as well, so that these are mended alone",
+    )
     options = parser.parse_args()
+    if options.grow is None:
+        options.grow = forest.ROUNDS_ONTO if options.onto else forest.ROUNDS
+    if options.grow < (0 if options.onto else 1):
+        parser.error("--grow is a count of trees, 1 or more; 0 goes with --onto FILE")
     if options.candidates and not options.onto:
         parser.error("--candidates goes with --onto FILE: worlds are chosen by what its trees say")
     return options
@@ -165,6 +181,14 @@ def weighted(rows: Rows, weight: float) -> Rows:
     return replace(rows, weight=rows.weight * weight)
 
 
+def again(fitted: dict[str, Rows]) -> np.ndarray:
+    """Give the weights of all rows with a truth for the second time that they are looked at."""
+    parts = [
+        rows.weight[rows.main >= 0] * WEIGHT_AGAIN.get(name, 1.0) for name, rows in fitted.items()
+    ]
+    return np.concatenate(parts)
+
+
 def head(options: argparse.Namespace, fitted: dict[str, Rows], found: Calibration) -> list[str]:
     """Say where the numbers come from."""
     counts = ", ".join(f"{int((rows.main >= 0).sum())} of {name}" for name, rows in fitted.items())
@@ -176,6 +200,7 @@ def head(options: argparse.Namespace, fitted: dict[str, Rows], found: Calibratio
         f"from {CANDIDATES_FROM}",
         f"variants: draw {gather.DRAW_FIT}, {options.variants} of each scenario",
         f"intervals: {counts}",
+        f"mended: {mending.PASSES} times",
         f"calibrated: seeds {CALIBRATE_FROM} to {CALIBRATE_FROM + options.held - 1}, "
         f"variants of draw {gather.DRAW_CALIBRATE}; high from {found.cuts[1]:.3f}",
         "outputs: " + " ".join([*gather.CLASSES, *wild.KINDS]),
@@ -189,7 +214,7 @@ def named(line: str, trees: int) -> str:
     return onto + rest if onto else f"onto {trees} trees: {line}"
 
 
-def report(model: Model, calibration: Calibration, rows: Rows) -> None:
+def report(model: Forest, calibration: Calibration, rows: Rows) -> None:
     """Print how the model does on what calibrated it."""
     logits = model.logits(rows.values)
     chances = filtered(
@@ -214,6 +239,8 @@ def report(model: Model, calibration: Calibration, rows: Rows) -> None:
 
 
 WEIGHT = {"variants": 4.0, "policing": 4.0, "real": 10.0, "recordings": 16.0}
+# The worlds are many enough to be learned by heart; the leaves should not forget a kernel for it.
+WEIGHT_AGAIN = {"recordings": 4.0}
 WEIGHT_AT = 713_000
 """Of so many intervals of worlds; of more the other sources weigh more, too."""
 # Recordings weigh about as much as worlds: what a confidence means on a kernel counts.

@@ -6,6 +6,7 @@ The loss is the negative log-likelihood that the answer is among those that are 
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -17,8 +18,28 @@ from fit.gather import CLASSES
 Array = np.ndarray
 
 
+class Forest(ABC):
+    """Trees, and what they say together."""
+
+    @abstractmethod
+    def trees(self) -> list[Tree]:
+        """Give the trees with their nodes."""
+
+    @abstractmethod
+    def outputs(self, values: Array) -> Array:
+        """Add up the log-odds of rows, by output."""
+
+    def logits(self, values: Array) -> Array:
+        """Give the log-odds of the answers, of which one has several outputs, as core does."""
+        outputs = self.outputs(values)
+        answers = outputs[:, : len(CLASSES)].copy()
+        own = outputs[:, [STEADY, *range(len(CLASSES), outputs.shape[1])]]
+        answers[:, STEADY] = np.logaddexp.reduce(own, axis=1)
+        return answers
+
+
 @dataclass
-class Model:
+class Model(Forest):
     """A forest as it was grown."""
 
     booster: xgboost.Booster
@@ -31,14 +52,6 @@ class Model:
         if self.before:
             data.set_base_margin(summed(self.before, values))
         return np.asarray(self.booster.predict(data, output_margin=True))
-
-    def logits(self, values: Array) -> Array:
-        """Give the log-odds of the answers, of which one has several outputs, as core does."""
-        outputs = self.outputs(values)
-        answers = outputs[:, : len(CLASSES)].copy()
-        own = outputs[:, [STEADY, *range(len(CLASSES), outputs.shape[1])]]
-        answers[:, STEADY] = np.logaddexp.reduce(own, axis=1)
-        return answers
 
     def trees(self) -> list[Tree]:
         """Give the trees with their nodes; what one says that asks nothing is the last one's."""
@@ -89,12 +102,16 @@ class Tree:
         return float(left / max(left + right, 1e-9))
 
     def outputs(self, values: Array) -> Array:
-        """Give the leaf of each row."""
+        """Give what the leaf of each row says."""
+        return np.asarray(self.leaves[self.reached(values)])
+
+    def reached(self, values: Array) -> Array:
+        """Give the leaf of each row, by its number."""
         rows, at = np.arange(len(values)), np.zeros(len(values), int)
         while True:
             is_inner = self.left[at] >= 0
             if not is_inner.any():
-                return np.asarray(self.leaves[self.right[at]])
+                return np.asarray(self.right[at])
             asked = values[rows, self.column[at]]
             is_known = ~np.isnan(asked)
             goes_left = np.where(is_known, asked < self.threshold[at], self.unknown_goes_left[at])
@@ -116,27 +133,21 @@ def softmax(logits: Array) -> Array:
 
 
 @dataclass
-class Part:
-    """Rows on which every so many trees grow, with what is wanted of them."""
+class Wanted:
+    """What is wanted of rows."""
 
-    data: xgboost.QuantileDMatrix
     sets: Array
     """What is right of each row, by output."""
     mains: Array
     share: Array
 
     @classmethod
-    def of(
-        cls, values: Array, right: Array, main: Array, weight: Array, margin: Array | None
-    ) -> Part:
-        """Put rows together, by the names of `fit`, with what earlier trees say of them."""
-        data = xgboost.QuantileDMatrix(values, label=main, max_bin=BINS)
-        if margin is not None:
-            data.set_base_margin(margin)
+    def of(cls, right: Array, main: Array, weight: Array) -> Wanted:
+        """Put it together, by the names of `fit`."""
         mains = np.eye(right.shape[1], dtype=np.float32)[main]
-        return cls(data, right.astype(np.float32), mains, weight.astype(np.float32)[:, None])
+        return cls(right.astype(np.float32), mains, weight.astype(np.float32)[:, None])
 
-    def slopes(self, margin: Array, _: xgboost.DMatrix) -> tuple[Array, Array]:
+    def slopes(self, margin: Array, _: xgboost.DMatrix | None = None) -> tuple[Array, Array]:
         """Give the slope and the curvature of the loss at these log-odds."""
         chance = softmax(margin)
         within = chance * self.sets
@@ -147,6 +158,12 @@ class Part:
         return self.share * (chance - wanted), self.share * curve
 
 
+def dealt(count: int) -> list[Array]:
+    """Deal rows out to parts: which ones each has."""
+    deal = np.random.default_rng(1).integers(PARTS, size=count)
+    return [deal == number for number in range(PARTS)]
+
+
 def fit(
     values: Array,
     right: Array,
@@ -154,31 +171,28 @@ def fit(
     weight: Array,
     workers: int,
     before: Sequence[Tree] = (),
+    rounds: int | None = None,
 ) -> Model:
     """Grow the forest; `right` tells which outputs are, `main` which is the first.
 
     Onto the trees `before`, which count a little less then, grow a few more: they mend what those
     say wrong of these rows. Each tree grows on one part of the rows, in turns.
     """
-    rounds = ROUNDS_ONTO if before else ROUNDS
+    if rounds is None:
+        rounds = ROUNDS_ONTO if before else ROUNDS
     margin = ONTO * summed(before, values) if before else None
-    deal = np.random.default_rng(1).integers(PARTS, size=len(values))
-    parts = [
-        Part.of(
-            values[mine],
-            right[mine],
-            main[mine],
-            weight[mine],
-            None if margin is None else margin[mine],
-        )
-        for mine in (deal == number for number in range(PARTS))
-    ]
+    parts = []
+    for mine in dealt(len(values)):
+        data = xgboost.QuantileDMatrix(values[mine], label=main[mine], max_bin=BINS)
+        if margin is not None:
+            data.set_base_margin(margin[mine])
+        parts.append((data, Wanted.of(right[mine], main[mine], weight[mine])))
     settings = SETTINGS | {"nthread": workers, "num_target": right.shape[1]}
-    booster = xgboost.Booster(settings, [part.data for part in parts])
+    booster = xgboost.Booster(settings, [data for data, _ in parts])
     for number in range(rounds):
         booster.set_param("eta", FIRST_RATE * (LAST_RATE / FIRST_RATE) ** (number / rounds))
-        part = parts[number % PARTS]
-        booster.update(part.data, number, fobj=part.slopes)
+        data, wanted = parts[number % PARTS]
+        booster.update(data, number, fobj=wanted.slopes)
     return Model(booster, [replace(tree, leaves=ONTO * tree.leaves) for tree in before])
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from accuracy import scenario
 from accuracy.wild import KINDS, kinds_of
-from fit.forest import STEADY, Array, Model
+from fit.forest import STEADY, Array, Forest
 from fit.gather import CLASSES, ROOT, Rows
 from tcpwhy import worlds
 
@@ -41,7 +41,7 @@ def _text(group: str, texts: dict[str, str]) -> str | None:
     return texts.get(kind)
 
 
-def report(model: Model, rows: Rows) -> None:
+def report(model: Forest, rows: Rows) -> None:
     """Print how well a varying rate and its kind are told where the link is one's own, by cuts."""
     found = model.outputs(rows.values)
     told, is_known = known(rows.group)

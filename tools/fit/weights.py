@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from fit.calibration import Calibration
-from fit.forest import Model, Tree
+from fit.forest import Forest, Tree
 
 
-def write(path: Path, head: list[str], model: Model, calibration: Calibration) -> None:
+def write(path: Path, head: list[str], model: Forest, calibration: Calibration) -> None:
     """Write everything."""
     trees = model.trees()
     scale = max(float(np.abs(tree.leaves).max()) for tree in trees) / (FINEST * COARSEST)

@@ -1,0 +1,141 @@
+"""Leaves that get new values, on rows that are made up."""
+
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn", reason="fits need scikit-learn: pip install 'tcpwhy[fit]'")
+pytest.importorskip("xgboost", reason="fits need XGBoost: pip install 'tcpwhy[fit]'")
+
+from fit import __main__ as fit
+from fit import forest, gather, mending
+
+CLASSES = 3
+
+
+def stump(threshold, *leaves):
+    """A tree that asks one thing."""
+    return forest.Tree(
+        np.zeros(3, int),
+        np.full(3, threshold, np.float32),
+        np.zeros(3, bool),
+        np.array([1, -1, -1]),
+        np.array([2, 0, 1]),
+        np.ones(3),
+        np.array(leaves, np.float32),
+    )
+
+
+def loss(model, values, main):
+    chances = forest.softmax(model.outputs(values))
+    return -np.log(chances[np.arange(len(main)), main]).mean()
+
+
+@pytest.fixture
+def one_part(monkeypatch):
+    monkeypatch.setattr(forest, "PARTS", 1)
+    monkeypatch.setattr(mending, "PASSES", 1)
+    monkeypatch.setattr(mending, "FIRST_RATE", 0.5)
+    monkeypatch.setattr(mending, "LAST_RATE", 0.5)
+    monkeypatch.setattr(mending, "LAMBDA", 10)
+
+
+def test_a_leaf_takes_its_share_of_a_step_of_newton(one_part):
+    tree = stump(0.5, [0, 0, 0], [0, 0, 0])
+    values = np.repeat([[0.0], [1.0]], [40, 8], axis=0).astype(np.float32)
+    main = np.repeat([0, 2], [40, 8]).astype(np.int8)
+    right = np.eye(CLASSES, dtype=bool)[main]
+    weight = np.repeat([1.0, 2.0], [40, 8])
+    (found,) = mending.mended([tree], values, right, main, weight).trees()
+    # All chances are a third at first: slope 1/3, or 1/3 - 1 of what is right; curvature 2/9.
+    for leaf, mass, answer in ((0, 40, 0), (1, 16, 2)):
+        expected = np.full(CLASSES, -mass / 3)
+        expected[answer] += mass
+        np.testing.assert_allclose(
+            found.leaves[leaf], 0.5 * expected / (mass * 2 / 9 + 10), rtol=1e-4
+        )
+
+
+def test_what_a_tree_asks_stays_and_so_do_leaves_that_no_row_reaches(one_part):
+    before = [stump(0.5, [1, 0, 0], [0, 1, 0]), stump(7, [0, 0, 1], [2, 3, 4])]
+    values = np.array([[0.0], [1.0], [2.0], [np.nan]], np.float32)
+    main = np.array([1, 1, 0, 2], np.int8)
+    right = np.eye(CLASSES, dtype=bool)[main]
+    # What is not known goes right: to the second leaf of both.
+    model = mending.mended(before, values[:3], right[:3], main[:3], np.ones(3))
+    for old, new in zip(before, model.trees(), strict=True):
+        for name in ("column", "threshold", "unknown_goes_left", "left", "right", "weight"):
+            np.testing.assert_array_equal(getattr(new, name), getattr(old, name))
+    np.testing.assert_array_equal(model.trees()[1].leaves[1], [2, 3, 4])
+    assert not np.array_equal(model.trees()[1].leaves[0], [0, 0, 1])
+    np.testing.assert_array_equal(before[0].leaves, [[1, 0, 0], [0, 1, 0]], "they are copied")
+
+
+def test_trees_that_grew_on_little_say_more_of_rows_that_they_did_not_see(monkeypatch):
+    chance = np.random.default_rng(5)
+    monkeypatch.setattr(forest, "ROUNDS", 30)
+
+    def drawn(count):
+        values = chance.normal(0, 1, (count, 4)).astype(np.float32)
+        noisy = values[:, 0] + values[:, 1] * values[:, 2] + chance.normal(0, 0.5, count)
+        return values, np.digitize(noisy, [-0.5, 0.5]).astype(np.int8)
+
+    (few, few_main), (many, many_main), (fresh, fresh_main) = map(drawn, (900, 12_000, 6_000))
+    eye = np.eye(CLASSES, dtype=bool)
+    grown = forest.fit(few, eye[few_main], few_main, np.ones(len(few)), 1)
+    model = mending.mended(grown.trees(), many, eye[many_main], many_main, np.ones(len(many)))
+    assert len(model.trees()) == len(grown.trees())
+    assert loss(model, fresh, fresh_main) < 0.95 * loss(grown, fresh, fresh_main)
+    # In one part a step is held back less; more or less it is the same.
+    monkeypatch.setattr(forest, "PARTS", 1)
+    whole = mending.mended(grown.trees(), many, eye[many_main], many_main, np.ones(len(many)))
+    after = loss(model, fresh, fresh_main)
+    assert loss(whole, fresh, fresh_main) == pytest.approx(after, rel=0.05)
+
+
+def test_every_tree_has_its_turn_in_each_pass():
+    turns = list(mending.turns(7))
+    assert len(turns) == 7 * mending.PASSES
+    for begin in range(0, len(turns), 7):
+        assert sorted(at for at, _ in turns[begin : begin + 7]) == list(range(7))
+    rates = [rate for _, rate in turns]
+    assert rates[0] == pytest.approx(mending.FIRST_RATE)
+    assert rates[-1] == pytest.approx(mending.LAST_RATE)
+    assert all(a > b for a, b in pairwise(rates))
+
+
+def test_how_many_trees_grow_depends_on_what_they_grow_onto(monkeypatch, tmp_path, capsys):
+    def count(*words):
+        monkeypatch.setattr(sys, "argv", ["fit", *words])
+        return fit.parse().grow
+
+    old = str(tmp_path / "weights.bin")
+    assert count() == forest.ROUNDS
+    assert count("--onto", old) == forest.ROUNDS_ONTO
+    assert count("--onto", old, "--grow", "0") == 0
+    assert count("--grow", "7") == 7
+    for words in (("--grow", "0"), ("--onto", old, "--grow", "-1")):
+        with pytest.raises(SystemExit):
+            count(*words)
+        assert "--grow is a count of trees" in capsys.readouterr().err
+
+
+def test_recordings_weigh_more_when_leaves_are_mended():
+    def rows(mass, *main):
+        count = len(main)
+        return gather.Rows(
+            values=np.zeros((count, 1), np.float32),
+            right=np.ones((count, CLASSES), bool),
+            main=np.array(main, np.int8),
+            series=np.arange(count),
+            seconds=np.ones(count, np.float32),
+            group=np.full(count, "some"),
+            tap=np.full(count, "sender"),
+            told=np.full(count, ""),
+            weight=np.full(count, mass),
+        )
+
+    found = fit.again({"worlds": rows(2.0, 0, -1, 1), "recordings": rows(16.0, 1, -1)})
+    np.testing.assert_array_equal(found, [2, 2, 16 * fit.WEIGHT_AGAIN["recordings"]])

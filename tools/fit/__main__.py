@@ -240,7 +240,7 @@ def report(model: Forest, calibration: Calibration, rows: Rows) -> None:
 
 WEIGHT = {"variants": 4.0, "policing": 4.0, "real": 10.0, "recordings": 16.0}
 # The worlds are many enough to be learned by heart; the leaves should not forget a kernel for it.
-WEIGHT_AGAIN = {"recordings": 4.0}
+WEIGHT_AGAIN = {"recordings": 1.2}
 WEIGHT_AT = 713_000
 """Of so many intervals of worlds; of more the other sources weigh more, too."""
 # Recordings weigh about as much as worlds: what a confidence means on a kernel counts.

@@ -95,8 +95,8 @@ def turns(trees: int) -> Iterator[tuple[int, float]]:
     return zip(order.tolist(), rates.tolist(), strict=True)
 
 
-PASSES = 6
-FIRST_RATE, LAST_RATE = 0.25, 0.05
+PASSES = 4
+FIRST_RATE, LAST_RATE = 0.2, 0.05
 """Share of a step that is taken: many leaves speak of the same rows."""
-LAMBDA = 60
+LAMBDA = 20
 """Curvature that holds a leaf where it is: of few rows it learns little."""

@@ -55,11 +55,11 @@ class Part:
     def step(self, tree: int, leaves: int) -> Array:
         """Give a whole step of Newton's for each leaf of a tree, by output."""
         leaf = self.reached[tree]
-        slope, curve = (summed(each, leaf, leaves) for each in self.wanted.slopes(self.margin))
+        slope, curve = (by_group(each, leaf, leaves) for each in self.wanted.slopes(self.margin))
         return np.asarray(-slope / (curve + LAMBDA))
 
 
-def summed(values: Array, group: Array, groups: int) -> Array:
+def by_group(values: Array, group: Array, groups: int) -> Array:
     """Sum up each column by group."""
     return np.stack([np.bincount(group, column, groups) for column in values.T], axis=1)
 

@@ -95,6 +95,29 @@ def test_trees_that_grew_on_little_say_more_of_rows_that_they_did_not_see(monkey
     assert loss(whole, fresh, fresh_main) == pytest.approx(after, rel=0.05)
 
 
+def test_trees_whose_leaves_say_the_same_go_first():
+    trees = [
+        stump(0.5, [1, 0, 0], [0, 1, 0]),
+        stump(0.5, [9, 9, 9], [9, 9, 9]),
+        stump(9, [5, 0, 0], [0, 0, 5]),
+        stump(0.5, [0, 0, 0.1], [0, 0, 0]),
+    ]
+    # No row reaches the second leaf of the third, so it says the same of all.
+    values = np.array([[0.0], [1.0], [2.0]], np.float32)
+    assert mending.without_least(trees, values, 2) == [trees[0], trees[3]]
+    assert mending.without_least(trees, values, 3) == [trees[0]]
+    assert mending.without_least(trees, values, 0) == trees
+
+
+def test_rows_that_show_what_trees_say_are_a_sample(monkeypatch):
+    monkeypatch.setattr(fit, "SHOW", 100)
+    values = np.arange(5000.0)[:, None]
+    shown = fit.some(values)
+    assert len(np.unique(shown)) == 100
+    assert 2000 < shown.mean() < 3000
+    np.testing.assert_array_equal(fit.some(values[:7]), values[:7])
+
+
 def test_every_tree_has_its_turn_in_each_pass():
     turns = list(mending.turns(7))
     assert len(turns) == 7 * mending.PASSES
@@ -120,6 +143,13 @@ def test_how_many_trees_grow_depends_on_what_they_grow_onto(monkeypatch, tmp_pat
         with pytest.raises(SystemExit):
             count(*words)
         assert "--grow is a count of trees" in capsys.readouterr().err
+
+
+def test_trees_are_left_out_only_of_earlier_ones(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["fit", "--drop", "5"])
+    with pytest.raises(SystemExit):
+        fit.parse()
+    assert "--drop goes with --onto FILE" in capsys.readouterr().err
 
 
 def test_recordings_weigh_more_when_leaves_are_mended():

@@ -1,7 +1,7 @@
 """Fits the evidence model and writes it into core: `make fit`.
 
 python -m fit [--worlds 57600 …] [--first 170000 …] [--candidates 0] [--recordings FOLDER]
-    [--onto FILE] [--grow 400] [--cache FOLDER] [--output FILE]
+    [--onto FILE] [--drop 0] [--grow 400] [--cache FOLDER] [--output FILE]
 """
 
 from __future__ import annotations
@@ -37,13 +37,16 @@ def main() -> None:
     rows = gather.together(list(fitted.values()))
     rows = gather.those(rows, rows.main >= 0)
     right, main = varying.outputs(rows)
+    mend = partial(mending.mended, values=rows.values, right=right, main=main, weight=again(fitted))
+    if options.drop:
+        before = mend(mending.without_least(before, some(rows.values), options.drop)).trees()
     trees = before
     if options.grow:
         rounds = options.grow
         trees = forest.fit(
             rows.values, right, main, rows.weight, options.workers, before, rounds
         ).trees()
-    model = mending.mended(trees, rows.values, right, main, again(fitted))
+    model = mend(trees)
     held = gather.together(list(held_out(options).values()))
     calibration = calibrate(held, model.logits(held.values), held.weight)
     said = head(options, fitted, calibration)
@@ -78,6 +81,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--recordings", type=Path, help="of kernel_worlds")
     parser.add_argument("--onto", type=Path, help="weights onto whose trees a few more grow")
     parser.add_argument(
+        "--drop", type=int, default=0, help="trees of --onto that go first: those that say least"
+    )
+    parser.add_argument(
         "--grow",
         type=int,
         help=f"trees that grow: {forest.ROUNDS} unless given, or {forest.ROUNDS_ONTO} onto others;"
@@ -88,9 +94,18 @@ def parse() -> argparse.Namespace:
         options.grow = forest.ROUNDS_ONTO if options.onto else forest.ROUNDS
     if options.grow < (0 if options.onto else 1):
         parser.error("--grow is a count of trees, 1 or more; 0 goes with --onto FILE")
+    if options.drop and not options.onto:
+        parser.error("--drop goes with --onto FILE: it leaves out some of its trees")
     if options.candidates and not options.onto:
         parser.error("--candidates goes with --onto FILE: worlds are chosen by what its trees say")
     return options
+
+
+def some(values: np.ndarray) -> np.ndarray:
+    """Give as many rows, by chance, as show what a tree says."""
+    if len(values) <= SHOW:
+        return values
+    return values[np.random.default_rng(3).choice(len(values), SHOW, replace=False)]
 
 
 def sources(options: argparse.Namespace, before: list[Tree]) -> dict[str, Rows]:
@@ -248,6 +263,7 @@ HELD_WEIGHT = {"worlds": 1.0, "variants": 0.02, "recordings": 5.0}
 CALIBRATE_FROM = 100_000
 CANDIDATES_FROM = 10_000_000
 PART = 96_000
+SHOW = 100_000
 OF_WORLD = 12
 """Intervals of a world that are fitted: those of one have much in common."""
 

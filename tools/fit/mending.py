@@ -87,6 +87,16 @@ def mended(
     return Mended([replace(tree, leaves=mine) for tree, mine in pairs])
 
 
+def without_least(trees: Sequence[Tree], values: Array, count: int) -> list[Tree]:
+    """Leave out the trees that say least of rows, those whose log-odds differ least between them.
+
+    Once all leaves are mended, the first trees of a forest that grew onto forests say little.
+    """
+    said = [float(tree.outputs(values).var(axis=0).sum()) for tree in trees]
+    least = set(np.argsort(said, kind="stable")[:count].tolist())
+    return [tree for number, tree in enumerate(trees) if number not in least]
+
+
 def turns(trees: int) -> Iterator[tuple[int, float]]:
     """Give the trees in the order of their turns, each with its share of a step."""
     chance = np.random.default_rng(2)

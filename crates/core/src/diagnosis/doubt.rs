@@ -20,6 +20,7 @@ fn is_contradicted(answer: Limitation, shares: &Shares, case: &Case) -> bool {
         || rests_on_a_handful(answer, case)
         || is_full_of_holes(answer, case)
         || is_empty(answer, case)
+        || moves_unprompted(answer, case)
 }
 
 /// Whether the sender hardly ever waited for what is to blame.
@@ -82,6 +83,16 @@ fn is_empty(answer: Limitation, case: &Case) -> bool {
     answer == Limitation::UnsharedBottleneck && used.is_some_and(|used| used < FAR_FROM_FULL)
 }
 
+/// Whether a window of the sender is to blame, though most of the time it had room, and no
+/// acknowledgement ended that: a program or a pacer that sends at its own times looks the same.
+fn moves_unprompted(answer: Limitation, case: &Case) -> bool {
+    let facts = &case.facts;
+    answer == Limitation::SenderWindow
+        && facts.unused >= MOST
+        && facts.acknowledged > 0.0
+        && facts.early < HARDLY_PROMPTED * facts.acknowledged
+}
+
 /// Share of the time below which a program did not keep its sender waiting.
 const WAITED: f64 = 0.2;
 /// The same of anything else.
@@ -98,6 +109,11 @@ const STANDS: f64 = 1.5;
 const HANDFUL: u64 = 10;
 /// Bytes that the capture misses, of those that it has, from which nothing is sure.
 const MISSED: f64 = 0.1;
+/// Share of the time from which it is most of it, and waits with room that an acknowledgement
+/// ended, of those in which one came. Of 37 such answers given with a probability of 0.75 to 0.9 in
+/// what calibrates 54 % were right, of all others 89 %.
+const MOST: f64 = 0.5;
+const HARDLY_PROMPTED: f64 = 0.05;
 /// Use of a link below which it is not full.
 const FAR_FROM_FULL: f64 = 1.0 / 3.0;
 
@@ -154,6 +170,20 @@ mod tests {
         assert_eq!(window(facts(0.95, 1.1)), Confidence::High, "no queue stands");
         assert_eq!(window(facts(0.5, 3.9)), Confidence::High, "another one's queue");
         assert_eq!(sureness(Cause::UnsharedQueue, shares, facts(0.95, 3.9)), Confidence::High);
+    }
+
+    #[test]
+    fn a_window_that_no_acknowledgement_opens_is_not_sure() {
+        let shares = Shares { network: 0.4, application: 0.6, ..Shares::default() };
+        let waited = |unused, early| {
+            let facts = Facts { unused, early, acknowledged: 0.5, ..Facts::default() };
+            sureness(Cause::SenderUndetermined, shares, facts)
+        };
+        assert_eq!(waited(0.6, 0.01), Confidence::Medium);
+        assert_eq!(waited(0.6, 0.4), Confidence::High, "most followed an acknowledgement");
+        assert_eq!(waited(0.3, 0.01), Confidence::High, "it seldom had room");
+        let unknown = Facts { unused: 0.6, ..Facts::default() };
+        assert_eq!(sureness(Cause::SenderUndetermined, shares, unknown), Confidence::High);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 """Leaves that get new values, on rows that are made up."""
 
 import sys
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -33,13 +35,14 @@ def loss(model, values, main):
     return -np.log(chances[np.arange(len(main)), main]).mean()
 
 
+ONCE = mending.Stage(passes=1, first_rate=0.5, last_rate=0.5, held=10, ridge=0)
+
+
 @pytest.fixture
 def one_part(monkeypatch):
     monkeypatch.setattr(forest, "PARTS", 1)
-    monkeypatch.setattr(mending, "PASSES", 1)
-    monkeypatch.setattr(mending, "FIRST_RATE", 0.5)
-    monkeypatch.setattr(mending, "LAST_RATE", 0.5)
-    monkeypatch.setattr(mending, "LAMBDA", 10)
+    monkeypatch.setattr(mending, "STAGES", (ONCE,))
+    monkeypatch.setattr(mending, "MOST", 99)
 
 
 def test_a_leaf_takes_its_share_of_a_step_of_newton(one_part):
@@ -56,6 +59,29 @@ def test_a_leaf_takes_its_share_of_a_step_of_newton(one_part):
         np.testing.assert_allclose(
             found.leaves[leaf], 0.5 * expected / (mass * 2 / 9 + 10), rtol=1e-4
         )
+
+
+def test_a_ridge_draws_a_leaf_to_zero(one_part, monkeypatch):
+    before = stump(0.5, [0, 0, 0], [4, -4, 0])
+    values = np.zeros((40, 1), np.float32)
+    main, right = np.zeros(40, np.int8), np.eye(CLASSES, dtype=bool)[[0] * 40]
+    ask = partial(mending.mended, [before], values, right, main, np.ones(40))
+    (plain,) = ask().trees()
+    monkeypatch.setattr(mending, "STAGES", (replace(ONCE, ridge=90),))
+    (drawn,) = ask().trees()
+    # No row reaches the second leaf: it loses half of nine tenths.
+    np.testing.assert_allclose(plain.leaves[1], [4, -4, 0])
+    np.testing.assert_allclose(drawn.leaves[1], np.array([4, -4, 0]) * 0.55, rtol=1e-6)
+    assert 0 < drawn.leaves[0, 0] < plain.leaves[0, 0], "and the first one learns less"
+
+
+def test_no_leaf_says_too_much(one_part, monkeypatch):
+    before = stump(0.5, [9, -9, 0.5], [0, 0, 0])
+    values, main = np.ones((5, 1), np.float32), np.zeros(5, np.int8)
+    right = np.eye(CLASSES, dtype=bool)[main]
+    monkeypatch.setattr(mending, "MOST", 2)
+    (found,) = mending.mended([before], values, right, main, np.ones(5)).trees()
+    np.testing.assert_array_equal(found.leaves[0], [2, -2, 0.5])
 
 
 def test_what_a_tree_asks_stays_and_so_do_leaves_that_no_row_reaches(one_part):
@@ -120,13 +146,14 @@ def test_rows_that_show_what_trees_say_are_a_sample(monkeypatch):
 
 def test_every_tree_has_its_turn_in_each_pass():
     turns = list(mending.turns(7))
-    assert len(turns) == 7 * mending.PASSES
+    assert len(turns) == 7 * sum(stage.passes for stage in mending.STAGES)
     for begin in range(0, len(turns), 7):
-        assert sorted(at for at, _ in turns[begin : begin + 7]) == list(range(7))
-    rates = [rate for _, rate in turns]
-    assert rates[0] == pytest.approx(mending.FIRST_RATE)
-    assert rates[-1] == pytest.approx(mending.LAST_RATE)
-    assert all(a > b for a, b in pairwise(rates))
+        assert sorted(at for at, *_ in turns[begin : begin + 7]) == list(range(7))
+    for stage in mending.STAGES:
+        rates = [rate for _, rate, of in turns if of is stage]
+        assert rates[0] == pytest.approx(stage.first_rate)
+        assert rates[-1] == pytest.approx(stage.last_rate)
+        assert all(a > b for a, b in pairwise(rates))
 
 
 def test_how_many_trees_grow_depends_on_what_they_grow_onto(monkeypatch, tmp_path, capsys):

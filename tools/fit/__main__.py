@@ -215,7 +215,7 @@ def head(options: argparse.Namespace, fitted: dict[str, Rows], found: Calibratio
         f"from {CANDIDATES_FROM}",
         f"variants: draw {gather.DRAW_FIT}, {options.variants} of each scenario",
         f"intervals: {counts}",
-        f"mended: {mending.PASSES} times",
+        f"mended: {sum(stage.passes for stage in mending.STAGES)} times",
         f"calibrated: seeds {CALIBRATE_FROM} to {CALIBRATE_FROM + options.held - 1}, "
         f"variants of draw {gather.DRAW_CALIBRATE}; high from {found.cuts[1]:.3f}",
         "outputs: " + " ".join([*gather.CLASSES, *wild.KINDS]),

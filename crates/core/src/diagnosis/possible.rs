@@ -26,7 +26,7 @@ fn is_possible(answer: Limitation, case: &Case) -> bool {
         {
             false
         }
-        Limitation::Policer | Limitation::RandomLoss => lost,
+        Limitation::Policer | Limitation::RandomLoss => lost && !repeated_in_vain(case),
         Limitation::SenderWindow => !keeps_its_own_pace(case),
         Limitation::UnsharedBottleneck if losses_met_no_queue(case) => false,
         Limitation::UnsharedBottleneck | Limitation::SharedBottleneck => {
@@ -60,6 +60,13 @@ pub fn lacks_a_round_trip(answer: Limitation, case: &Case) -> bool {
 fn keeps_its_own_pace(case: &Case) -> bool {
     let is_there = case.context.position.is_some_and(|position| position < IN_ITS_ORDER);
     is_there && case.context.own_pace && case.facts.unprompted > UNPROMPTED
+}
+
+/// Whether all that was sent again is known to have arrived before, as reordering makes a sender
+/// do. Of 49 answers that something drops, given all the same where calibration looks, 44 were
+/// right, and 34 of the answers next to them. But such a row says that nothing was lost.
+fn repeated_in_vain(case: &Case) -> bool {
+    case.facts.losses > 0 && case.facts.genuine <= 0.0
 }
 
 /// A queue that one's own packets fill delays them before it drops one, at least by a packet's
@@ -106,7 +113,7 @@ mod tests {
             assert!(!word.ends_with("bottleneck"), "{word}");
             assert!(!["policer", "random_loss", "unresponsive"].contains(&word), "{word}");
         }
-        let facts = Facts { losses: 1, timeouts: 1, ..Facts::default() };
+        let facts = Facts { losses: 1, timeouts: 1, genuine: 1.0, ..Facts::default() };
         let mut many = Case { facts, ..nothing };
         many.so_far.packets = 10;
         assert_eq!(possible(&many).len(), ANSWERS);
@@ -115,6 +122,19 @@ mod tests {
         let mut answered = many;
         answered.facts.advances = 1;
         assert!(!possible(&answered).contains(&"unresponsive"));
+    }
+
+    #[test]
+    fn nothing_dropped_what_was_repeated_in_vain() {
+        let drops = |losses, genuine| {
+            let mut case = Case::default();
+            case.facts = Facts { losses, genuine, ..case.facts };
+            (case.so_far.packets, case.so_far.losses) = (4_961, 3);
+            [Limitation::Policer, Limitation::RandomLoss].map(|answer| is_possible(answer, &case))
+        };
+        assert_eq!(drops(3, 0.0), [false; 2]);
+        assert_eq!(drops(3, 0.5), [true; 2]);
+        assert_eq!(drops(0, 0.0), [true; 2], "the losses are those of the intervals before");
     }
 
     #[test]

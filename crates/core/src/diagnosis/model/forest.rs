@@ -18,9 +18,10 @@ pub struct Forest {
     leaves: Vec<[ByOutput<i16>; LEAVES]>,
     /// What a step of a leaf is worth in log-odds.
     scale: f32,
-    /// How the way to a node or leaf moved the mean of what passed in the fit, in steps of a leaf.
-    /// Below the node with number `n` of a tree are `2 n` and `2 n + 1`, be they nodes or leaves.
-    ways: Box<[ByOutput<i16>; 2 * NUMBERS]>,
+    /// By output, how the way to a node or leaf moved the mean of what passed in the fit, in steps
+    /// of a leaf. Below the node with number `n` of a tree are `2 n` and `2 n + 1`, be they nodes
+    /// or leaves.
+    ways: Vec<Box<[i16; 2 * NUMBERS]>>,
 }
 
 /// The leaf where the walk through each tree ends.
@@ -92,7 +93,7 @@ impl Forest {
     /// steps down the trees changed in them, by the column that was asked (Saabas 2014). All of it
     /// adds up to the difference at the leaves less that at the roots.
     pub fn moves(&self, ends: &Ends, output: usize, rival: usize) -> [f32; COLUMNS] {
-        assert!(output < OUTPUTS && rival < OUTPUTS, "there are {OUTPUTS} outputs");
+        let (mine, other) = (&self.ways[output], &self.ways[rival]);
         let mut moves = [0i32; KEYS];
         for (tree, &end) in ends.0[..self.leaves.len()].iter().enumerate() {
             // What is above a leaf has its number without the last digits.
@@ -100,8 +101,7 @@ impl Forest {
             for questions in 1..=DEPTH {
                 let way = (2 * tree * LEAVES + (leaf >> (DEPTH - questions))) % (2 * NUMBERS);
                 let asked = tree * LEAVES + (leaf >> (DEPTH + 1 - questions));
-                let way = &self.ways[way];
-                let moved = i32::from(way[output]) - i32::from(way[rival]);
+                let moved = i32::from(mine[way]) - i32::from(other[way]);
                 moves[self.nodes[asked % ROOM].column()] += moved;
             }
         }
@@ -111,7 +111,12 @@ impl Forest {
     /// Reads trees: nodes from the root on, left before right.
     pub fn read(table: &mut Table) -> Forest {
         let scale = table.f32();
-        let mut forest = Forest { nodes: room(), leaves: Vec::new(), scale, ways: room() };
+        let mut forest = Forest {
+            nodes: room(),
+            leaves: Vec::new(),
+            scale,
+            ways: (0..OUTPUTS).map(|_| room()).collect(),
+        };
         table.many(|table| {
             let tree = forest.leaves.len();
             assert!(tree < TREES, "too many trees: see ROUNDS of tools/fit");
@@ -152,12 +157,13 @@ impl Forest {
         let share = f32::from(table.u8()) / 255.0;
         let below = self.grow(table, tree, 2 * node + 1, word & LEAF_BELOW > 0);
         let above = self.grow(table, tree, 2 * node, word & LEAF_ABOVE > 0);
-        let mean: ByOutput<f32> =
-            std::array::from_fn(|at| share * below[at] + (1.0 - share) * above[at]);
-        let moved = |to: ByOutput<f32>| std::array::from_fn(|at| nearest(to[at] - mean[at]));
-        let ways = 2 * (tree + node);
-        (self.ways[ways], self.ways[ways + 1]) = (moved(above), moved(below));
-        mean
+        std::array::from_fn(|at| {
+            let mean = share * below[at] + (1.0 - share) * above[at];
+            let ways = &mut self.ways[at][2 * (tree + node)..];
+            ways[1] = nearest(below[at] - mean);
+            ways[0] = nearest(above[at] - mean);
+            mean
+        })
     }
 }
 

@@ -177,6 +177,13 @@ def test_trees_are_left_out_only_of_earlier_ones(monkeypatch, capsys):
     with pytest.raises(SystemExit):
         fit.parse()
     assert "--drop goes with --onto FILE" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "argv", ["fit", "--drop", "-5", "--onto", str(fit.WEIGHTS)])
+    with pytest.raises(SystemExit):
+        fit.parse()
+    assert "--drop is a count of trees" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "argv", ["fit", "--drop", "9999", "--onto", str(fit.WEIGHTS)])
+    with pytest.raises(SystemExit, match=r"--drop 9999 leaves none of \d+ trees"):
+        fit.main()
 
 
 def test_recordings_weigh_more_when_leaves_are_mended():

@@ -33,6 +33,8 @@ def main() -> None:
     before: list[Tree] = []
     if options.onto:
         onto, before = weights.read(options.onto, outputs, gather.items())
+        if options.drop >= len(before):
+            raise SystemExit(f"fit: --drop {options.drop} leaves none of {len(before)} trees")
     fitted = sources(options, before)
     rows = gather.together(list(fitted.values()))
     rows = gather.those(rows, rows.main >= 0)
@@ -94,6 +96,8 @@ def parse() -> argparse.Namespace:
         options.grow = forest.ROUNDS_ONTO if options.onto else forest.ROUNDS
     if options.grow < (0 if options.onto else 1):
         parser.error("--grow is a count of trees, 1 or more; 0 goes with --onto FILE")
+    if options.drop < 0:
+        parser.error("--drop is a count of trees, 0 or more")
     if options.drop and not options.onto:
         parser.error("--drop goes with --onto FILE: it leaves out some of its trees")
     if options.candidates and not options.onto:

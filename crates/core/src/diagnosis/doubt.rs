@@ -83,7 +83,7 @@ fn is_empty(answer: Limitation, case: &Case) -> bool {
     answer == Limitation::UnsharedBottleneck && used.is_some_and(|used| used < FAR_FROM_FULL)
 }
 
-/// Whether a window of the sender is to blame, though most of the time it had room, and no
+/// Whether a window of the sender is to blame, though most of the time it had room, and hardly any
 /// acknowledgement ended that: a program or a pacer that sends at its own times looks the same.
 fn moves_unprompted(answer: Limitation, case: &Case) -> bool {
     let facts = &case.facts;

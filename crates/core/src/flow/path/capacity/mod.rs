@@ -134,6 +134,15 @@ impl Collector {
     fn begin_window(&mut self) {
         self.estimate();
         self.samples.clear();
+        self.pass_over();
+    }
+
+    /// Keeps no samples while the next estimate is due in a later window than this one.
+    fn pass_over(&mut self) {
+        let until_next = (WINDOW - self.samples.len()) as u64;
+        if self.taken + until_next < self.next_estimate {
+            self.samples.pass_over();
+        }
     }
 
     /// An acknowledgement of `bytes` of IP at `ts`, the newest of which were `sent` then. `counted`
@@ -176,6 +185,7 @@ impl Collector {
         if self.samples.len() >= WINDOW {
             self.samples.clear();
         }
+        self.pass_over();
     }
 
     /// What is known now, with an estimate of the newest samples. The rate `delivered_bps` that was
@@ -230,3 +240,28 @@ const MIN_SAMPLES: usize = 300;
 const SPREAD_TENTHS: i64 = 20;
 /// A gap must be this many ticks of the timestamps for its rate to be within a tenth.
 const RESOLVABLE: i64 = 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::rounded::Rounded;
+
+    #[test]
+    fn an_estimate_has_all_samples_of_its_window_and_no_others_are_kept() {
+        let (mut collector, mut ts, mut all) = (Collector::default(), Nanos(1), Vec::new());
+        collector.packet(ts, 1500, true);
+        for number in 0..9_000i64 {
+            let gap = Nanos(1_200_000 + number * number % 4_001);
+            ts += gap;
+            collector.packet(ts, 1500, true);
+            all.push(Sample { bits: 12_000.0, gap_ns: Rounded::of(gap.0 as f32).number() });
+            let taken = all.len();
+            let window = &all[(taken - 1) / WINDOW * WINDOW..];
+            let kept = [1, 2, 4, 8, 16].contains(&taken.div_ceil(WINDOW));
+            assert_eq!(collector.samples.len(), window.len());
+            assert_eq!(collector.samples.unpack(), if kept { window } else { &[] }, "{taken}");
+        }
+        let ends = [1, 2, 4, 8].map(|windows| windows * WINDOW);
+        assert_eq!(collector.estimates, ends.map(|end| pprate(&all[end - WINDOW..end])));
+    }
+}

@@ -1,29 +1,32 @@
-//! The samples of one estimate, in little room: three bytes each.
+//! The samples of one estimate, in little room: two bytes each, and one where the size changes.
 
 use super::Sample;
 use crate::flow::rounded::Rounded;
 
-/// Samples in order. Their memory is never moved, and stays when they are cleared: all flows would
-/// leave holes at other times.
+/// Samples in order. Their memory is never moved, since all flows would leave holes at other times.
+/// It is given back when they are cleared: most of a long flow's are passed over.
 #[derive(Debug, Default)]
 pub struct Samples {
     #[expect(clippy::vec_box, reason = "chunks stay where they are when there are more")]
     chunks: Vec<Box<Chunk>>,
     len: usize,
-    /// Size of the newest one, if that has a number, and what is kept of it.
+    /// They are counted, not kept.
+    passed_over: bool,
+    /// Size of the newest one, if that has a number.
     newest: Option<u32>,
-    number: u8,
+    /// What each turn to another size turns to: a number in `sizes`, or [`OTHER`].
+    turned_to: Vec<u8>,
     /// The first sizes that differ, in bytes: most streams have a few.
     sizes: Vec<u32>,
     /// All other sizes, one for each sample that has none of those.
     others: Vec<u32>,
 }
 
-/// Some samples, and what they say of their sizes: a number in `sizes`, or [`OTHER`].
+/// Some samples. Most have the size of the one before; a bit tells which do not.
 #[derive(Debug)]
 struct Chunk {
     gaps: [Rounded; CHUNK],
-    sizes: [u8; CHUNK],
+    turns: u64,
 }
 
 impl Samples {
@@ -36,7 +39,12 @@ impl Samples {
     /// Adds a packet of so many bytes.
     #[inline(always)]
     pub fn push(&mut self, bytes: u32, gap_ns: f32) {
-        if self.newest != Some(bytes) {
+        if self.passed_over {
+            self.len += 1;
+            return;
+        }
+        let turns = self.newest != Some(bytes);
+        if turns {
             self.turn_to(bytes);
         }
         let at = self.len % CHUNK;
@@ -44,14 +52,15 @@ impl Samples {
             self.grow();
         }
         let chunk = &mut self.chunks[self.len / CHUNK];
-        (chunk.gaps[at], chunk.sizes[at]) = (Rounded::of(gap_ns), self.number);
+        chunk.gaps[at] = Rounded::of(gap_ns);
+        chunk.turns |= u64::from(turns) << at;
         self.len += 1;
     }
 
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        self.chunks.push(Box::new(Chunk { gaps: [Rounded::default(); CHUNK], sizes: [0; CHUNK] }));
+        self.chunks.push(Box::new(Chunk { gaps: [Rounded::default(); CHUNK], turns: 0 }));
     }
 
     /// Finds the number of another size than the one before.
@@ -60,44 +69,45 @@ impl Samples {
         let known = self.sizes.iter().position(|&known| known == bytes);
         if known.is_none() && self.sizes.len() == MOST_SIZES {
             self.others.push(bytes);
-            (self.newest, self.number) = (None, OTHER);
+            self.turned_to.push(OTHER);
+            self.newest = None;
             return;
         }
         if known.is_none() {
             self.sizes.push(bytes);
         }
-        let at = known.unwrap_or(self.sizes.len() - 1);
-        (self.newest, self.number) = (Some(bytes), at as u8);
+        self.turned_to.push(known.unwrap_or(self.sizes.len() - 1) as u8);
+        self.newest = Some(bytes);
     }
 
     /// Forgets all of them.
     pub fn clear(&mut self) {
-        self.len = 0;
-        self.newest = None;
-        self.sizes.clear();
-        self.others.clear();
+        *self = Samples::default();
     }
 
-    /// All of them, one after the other.
+    /// Only counts them from now on, until they are cleared: nobody will ask for them.
+    pub fn pass_over(&mut self) {
+        *self = Samples { len: self.len, passed_over: true, ..Samples::default() };
+    }
+
+    /// All of them, one after the other; none where they were passed over.
     pub fn unpack(&self) -> Vec<Sample> {
         let bits = |bytes: u32| bytes as f32 * 8.0;
-        let mut sizes = [0.0; MOST_SIZES];
-        sizes.iter_mut().zip(&self.sizes).for_each(|(size, &bytes)| *size = bits(bytes));
+        let (mut turned_to, mut others) = (self.turned_to.iter(), self.others.iter());
         let mut samples = Vec::with_capacity(self.chunks.len() * CHUNK);
-        for chunk in self.chunks.iter().take(self.len.div_ceil(CHUNK)) {
-            samples.extend(chunk.gaps.iter().zip(&chunk.sizes).map(|(gap, &size)| Sample {
-                bits: sizes[usize::from(size) % MOST_SIZES],
-                gap_ns: gap.number(),
+        let mut size = 0.0;
+        for chunk in &self.chunks {
+            samples.extend(chunk.gaps.iter().enumerate().map(|(at, gap)| {
+                if chunk.turns >> at & 1 == 1 {
+                    size = match turned_to.next() {
+                        Some(&OTHER) | None => others.next().map_or(0.0, |&other| bits(other)),
+                        Some(&number) => bits(self.sizes[usize::from(number)]),
+                    };
+                }
+                Sample { bits: size, gap_ns: gap.number() }
             }));
         }
         samples.truncate(self.len);
-        if !self.others.is_empty() {
-            let numbers = self.chunks.iter().flat_map(|chunk| &chunk.sizes);
-            let unnumbered = samples.iter_mut().zip(numbers).filter(|(_, size)| **size == OTHER);
-            unnumbered
-                .zip(&self.others)
-                .for_each(|((sample, _), &other)| sample.bits = bits(other));
-        }
         samples
     }
 }

@@ -8,6 +8,7 @@
 
 mod bursts;
 pub mod class;
+mod enough;
 mod evict;
 mod log;
 mod packed;
@@ -24,7 +25,6 @@ use class::{Class, Lists, Timeouts};
 use log::Log;
 use pools::Pools;
 use state::State;
-use std::cmp::Ordering;
 use std::hint::black_box;
 
 /// Flows by key.
@@ -210,7 +210,9 @@ impl<F> Table<F> {
             self.pools.push(&mut slot.log, has_state, segment, (before_ts, ts));
             if slot.state.is_closed() && slot.flow.is_some() {
                 slot.lay_off(&mut self.pools, analyse);
-            } else if slot.log.len() >= BURST && slot.log.len() >= slot.enough() {
+            } else if slot.log.len() >= enough::LEAST
+                && slot.log.len() >= enough::segments(slot.bursts, &slot.key)
+            {
                 slot.drain(&mut self.pools, analyse);
             }
         } else {
@@ -419,18 +421,6 @@ impl<F> Slot<F> {
         }
     }
 
-    /// How many segments are analysed together: the more a flow has, the more fetching its state
-    /// costs against the room for a longer log. At least [`BURST`]. The first longer log is longer
-    /// by a part that differs by flow, or logs of flows that began together would be full together.
-    #[inline]
-    fn enough(&self) -> usize {
-        match self.bursts.cmp(&MANY_BURSTS) {
-            Ordering::Less => BURST,
-            Ordering::Equal => BURST + mixed(&self.key) % (bursts::LONGEST - BURST),
-            Ordering::Greater => bursts::LONGEST,
-        }
-    }
-
     /// Analyses what waits in the log.
     fn drain(&mut self, pools: &mut Pools, analyse: &mut impl Analyse<Flow = F>) {
         if self.flow.is_some() {
@@ -473,18 +463,9 @@ impl<F> Slot<F> {
     }
 }
 
-/// A number that differs between most flows of the same hosts, and of different ones.
-fn mixed(key: &FlowKey) -> usize {
-    [&key.low, &key.high].map(|end| usize::from(end.port) + usize::from(end.addr[15])).iter().sum()
-}
-
 const _: () = assert!(size_of::<Slot<()>>() == 64);
 /// Segments of which the memory accesses overlap.
 const BATCH: usize = 32;
-/// Segments that are analysed together: a flow with fewer never gets state.
-const BURST: usize = short::LONGEST;
-/// Bursts after which a flow counts as long: 192 segments.
-const MANY_BURSTS: u8 = 6;
 /// Entries from which a flow without state is given it while the link is live: a handshake, a
 /// request, an answer and the end are fewer.
 const LONG_LOG: usize = 12;

@@ -39,6 +39,8 @@ pub struct Table<F> {
     sweep: usize,
     /// Where settling goes on.
     next_settle: usize,
+    /// Slots of which nothing waits any more, once the input has ended.
+    drained: usize,
     hash_key: HashKey,
 }
 
@@ -120,6 +122,7 @@ impl<F> Table<F> {
             limits,
             sweep: 0,
             next_settle: 0,
+            drained: 0,
             hash_key,
         }
     }
@@ -334,6 +337,10 @@ impl<F> Table<F> {
     pub fn finish(&mut self, count: usize, analyse: &mut impl Analyse<Flow = F>) -> bool {
         // Nothing is looked up any more, and taking out each flow would cost a cache miss.
         self.index = Vec::new();
+        if self.drained < self.slots.len() {
+            self.drain_some(count, analyse);
+            return true;
+        }
         let mut ended = 0;
         while ended < count
             && let Some(mut slot) = self.slots.pop()
@@ -350,6 +357,21 @@ impl<F> Table<F> {
             *self = Table::new(self.hash_key, self.limits);
         }
         !self.slots.is_empty()
+    }
+
+    /// Analyses what waits of the next `count` flows with state. When nothing is left, the room for
+    /// it goes to the rows of the flows, which have not ended yet.
+    fn drain_some(&mut self, count: usize, analyse: &mut impl Analyse<Flow = F>) {
+        let until = self.slots.len().min(self.drained + count);
+        for slot in &mut self.slots[self.drained..until] {
+            if slot.flow.is_some() && !slot.log.is_empty() {
+                slot.drain(&mut self.pools, analyse);
+            }
+        }
+        self.drained = until;
+        if until == self.slots.len() {
+            self.pools.bursts = bursts::Pool::default();
+        }
     }
 
     /// Reads what the last slots will need when their flows end, as [`Table::touch`] does.

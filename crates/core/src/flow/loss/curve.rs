@@ -97,6 +97,8 @@ impl Curve {
         let odd = kept.len().is_multiple_of(2);
         kept.iter().skip(usize::from(odd)).step_by(2).for_each(|&point| self.push(point));
         self.last = last;
+        // It took a while to fill, and takes as long again.
+        self.steps.shrink_to(self.steps.len() + ROOM);
     }
 }
 

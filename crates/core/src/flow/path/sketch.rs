@@ -37,10 +37,12 @@ impl Sketch {
         }
         if from < self.first {
             let more = self.first - from;
+            self.counts.reserve_exact(more);
             self.counts.splice(..0, std::iter::repeat_n(0, more));
             self.first = from;
         }
         let len = self.counts.len().max(to - self.first);
+        self.counts.reserve_exact(len - self.counts.len());
         self.counts.resize(len, 0);
         self.counts[step - self.first] += 1;
     }

@@ -83,6 +83,10 @@ impl Ledger {
             let oldest = self.recent.pop_front();
             self.unproven -= u32::from(oldest.is_some_and(|resent| !resent.acked));
         }
+        if self.recent.len() == self.recent.capacity() {
+            // Most directions have a few.
+            self.recent.reserve_exact(FEW + self.recent.len() / 4);
+        }
         self.unproven += 1;
         self.recent.push_back(Resent {
             start,
@@ -98,5 +102,7 @@ impl Ledger {
 
 /// Retransmissions remembered for the tests that need an acknowledgement.
 const MAX_RESENT: usize = 1024;
+/// Of these, for how many there is room at first.
+const FEW: usize = 4;
 /// Reordering beyond this is longer than any queue: the sender must have sent it again.
 const MAX_REORDERING: Nanos = Nanos(20_000_000);

@@ -3,7 +3,7 @@
 
 use crate::flow::path::one_way::Excess;
 use crate::flow::time::clock::Times;
-use crate::flow::time::moments::Moments;
+use crate::flow::time::moments::{Moments, Powers};
 use crate::flow::time::rounds::Round;
 use crate::flow::time::service::Served;
 use crate::flow::time::view::Prompts;
@@ -87,40 +87,49 @@ pub struct IntervalStats {
 /// Sums of pairs of values, for their correlation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Paired {
-    x: Moments,
-    y: Moments,
+    count: u32,
+    x: Powers,
+    y: Powers,
     products: f64,
 }
 
 impl Paired {
     /// Adds a pair.
     pub fn add(&mut self, x: f64, y: f64) {
+        self.count += 1;
         self.x.add(x);
         self.y.add(y);
         self.products += x * y;
     }
 
+    fn moments(&self) -> [Moments; 2] {
+        [self.x, self.y].map(|powers| Moments::of(self.count, powers))
+    }
+
     /// Pearson's correlation coefficient; `None` of fewer than four pairs, or where one of the two
     /// does not vary by a hundredth.
     pub fn correlation(&self) -> Option<f64> {
-        let n = f64::from(self.x.count);
-        let (x, y) = (self.x.mean()?, self.y.mean()?);
-        let (dx, dy) = (self.x.variation()? * x, self.y.variation()? * y);
-        let varies = self.x.count >= 4 && dx > x * 0.01 && dy > y * 0.01;
+        let n = f64::from(self.count);
+        let [xs, ys] = self.moments();
+        let (x, y) = (xs.mean()?, ys.mean()?);
+        let (dx, dy) = (xs.variation()? * x, ys.variation()? * y);
+        let varies = self.count >= 4 && dx > x * 0.01 && dy > y * 0.01;
         varies.then(|| ((self.products / n - x * y) / (dx * dy)).clamp(-1.0, 1.0))
     }
 
     /// How much y changes in parts of its mean where x changes by one of its own: the slope of the
     /// least squares. `None` as for [`Paired::correlation`], but y may stay as it is.
     pub fn elasticity(&self) -> Option<f64> {
-        let n = f64::from(self.x.count);
-        let (x, y) = (self.x.mean()?, self.y.mean().filter(|&mean| mean > 0.0)?);
-        let dx = self.x.variation()? * x;
-        let varies = self.x.count >= 4 && dx > x * 0.01;
+        let n = f64::from(self.count);
+        let [xs, ys] = self.moments();
+        let (x, y) = (xs.mean()?, ys.mean().filter(|&mean| mean > 0.0)?);
+        let dx = xs.variation()? * x;
+        let varies = self.count >= 4 && dx > x * 0.01;
         varies.then(|| (self.products / n - x * y) / (dx * dx) * x / y)
     }
 
     fn merge(&mut self, other: &Paired) {
+        self.count = self.count.saturating_add(other.count);
         self.x.merge(&other.x);
         self.y.merge(&other.y);
         self.products += other.products;
@@ -129,8 +138,8 @@ impl Paired {
 
 impl IntervalStats {
     /// Delivery rates in all rounds without a repair, in bit/s.
-    pub fn rates(&self) -> &Moments {
-        &self.flight_rate.y
+    pub fn rates(&self) -> Moments {
+        self.flight_rate.moments()[1]
     }
 
     /// Adds a later interval.

@@ -9,7 +9,34 @@ pub struct Moments {
     squares: f64,
 }
 
+/// The same of values that something else counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Powers {
+    sum: f64,
+    squares: f64,
+}
+
+impl Powers {
+    /// Adds a value.
+    #[inline]
+    pub fn add(&mut self, value: f64) {
+        self.sum += value;
+        self.squares += value * value;
+    }
+
+    /// Adds other values.
+    pub fn merge(&mut self, other: &Powers) {
+        self.sum += other.sum;
+        self.squares += other.squares;
+    }
+}
+
 impl Moments {
+    /// Those of so many values.
+    pub fn of(count: u32, Powers { sum, squares }: Powers) -> Moments {
+        Moments { count, sum, squares }
+    }
+
     /// Adds a value.
     #[inline]
     pub fn add(&mut self, value: f64) {

@@ -257,7 +257,7 @@ impl Judge<'_> {
             inferred_rwnd: half.inferred_rwnd(),
             only_small_answered: half.only_small_answered(),
             unanswered: half.is_unanswered(),
-            acks_unseen: half.acks_unseen(sums.flight_max),
+            acks_unseen: half.acks_unseen(sums.flight_max.get()),
         };
         let facts = Facts::of(sums, &context);
         let (policer, losses, density) = (half.policer(), half.loss_shape(), half.density());

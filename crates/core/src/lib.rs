@@ -10,6 +10,7 @@ mod diagnosis;
 pub use diagnosis::{adviser, limit};
 mod flow;
 mod judge;
+mod maybe;
 pub mod model;
 pub mod options;
 pub mod pipeline;

@@ -157,8 +157,8 @@ pub fn interval_row(
         goodput_bps: rate(sums.unique_bytes),
         capacity_bps: capacity.and_then(|capacity| capacity.bps),
         rtt_mean_ns: sums.rtt_mean(),
-        flight_size_max: half.flight_seen(sums.flight_max),
-        rwnd_min: sums.rwnd_min,
+        flight_size_max: half.flight_seen(sums.flight_max.get()),
+        rwnd_min: sums.rwnd_min.get(),
     };
     (ends, (facts, judgement))
 }

@@ -276,8 +276,8 @@ impl Facts {
             (squares - mean_s * mean_s).max(0.0).sqrt() / mean_s
         });
         (self.one_way_s, self.one_way_low_s) = (stats.excess.mean_s(), stats.excess.least_s());
-        self.rtt_low_s = stats.rtt_span.map(|(low, _)| low.as_secs_f64());
-        self.rtt_high_s = stats.rtt_span.map(|(_, high)| high.as_secs_f64());
+        self.rtt_low_s = stats.rtt_least.get().map(Nanos::as_secs_f64);
+        self.rtt_high_s = stats.rtt_most.get().map(Nanos::as_secs_f64);
         self.flight_rtt = stats.flight_rtt.correlation();
         self.flight_rate = stats.flight_rate.correlation();
         self.rtt_elasticity = stats.flight_rtt.elasticity();
@@ -310,14 +310,14 @@ impl Facts {
 
     fn take_flight(&mut self, sums: &Sums, stats: &IntervalStats, context: &Context) {
         let most = stats.flight_most as f64;
-        self.flight_variation = stats.flights.variation();
+        self.flight_variation = stats.flights().variation();
         self.growing = ratio(stats.rounds_growing, stats.rounds).unwrap_or(0.0);
         self.shrinking = ratio(stats.rounds_shrinking, stats.rounds).unwrap_or(0.0);
         self.leaping = ratio(stats.rounds_leaping, stats.rounds).unwrap_or(0.0);
         let mss = f64::from(context.mss_bytes.max(1));
         self.flight_segments = most / mss;
-        self.flight_mean_segments = stats.flights.mean().unwrap_or(0.0) / mss;
-        self.fullness = stats.flights.mean().zip(sums.rwnd_mean()).map(|(f, w)| f / w);
+        self.flight_mean_segments = stats.flights().mean().unwrap_or(0.0) / mss;
+        self.fullness = stats.flights().mean().zip(sums.rwnd_mean()).map(|(f, w)| f / w);
         if sums.rwnd_known > 0 {
             self.at_edge = sums.rwnd_limited as f64 / sums.rwnd_known as f64;
         }
@@ -328,7 +328,8 @@ impl Facts {
             |most: Option<u64>| sums.rwnd_mean().zip(most).map(|(mean, most)| mean / most as f64);
         (self.openness, self.left_open) = (of(most), of(context.rwnd_met));
         self.window_fall = float(sums.rwnd_fall) / float(sums.rwnd_max.max(1));
-        self.window_sway = sums.rwnd_min.zip(sums.rwnd_mean()).map(|(w, mean)| w as f64 / mean);
+        self.window_sway =
+            sums.rwnd_min.get().zip(sums.rwnd_mean()).map(|(w, mean)| w as f64 / mean);
     }
 
     fn take_writes(&mut self, sums: &Sums, stats: &IntervalStats, context: &Context) {

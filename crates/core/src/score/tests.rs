@@ -5,8 +5,8 @@ use crate::verdict::BURSTINESS_THRESHOLD;
 /// A span of 10 s with a window of `rwnd` bytes over `rtt_ms` at `capacity_bps`.
 fn span(rwnd: f64, rtt_ms: i64) -> Sums {
     Sums {
-        first: Some(Nanos(0)),
-        last: Some(Nanos::from_millis(10_000)),
+        first: Nanos(0).into(),
+        last: Nanos::from_millis(10_000).into(),
         ip_bytes: 12_500_000,
         payload_bytes: 12_000_000,
         unique_bytes: 12_000_000,

@@ -7,6 +7,7 @@ use crate::flow::time::moments::{Moments, Powers};
 use crate::flow::time::rounds::Round;
 use crate::flow::time::service::Served;
 use crate::flow::time::view::Prompts;
+use crate::maybe::Maybe;
 use crate::units::{Nanos, float};
 
 /// Sums over an interval. Two can be added.
@@ -59,7 +60,7 @@ pub struct IntervalStats {
     /// Rounds: the time in which a flight is sent and acknowledged.
     pub rounds: u32,
     /// Largest flight of each round, in bytes.
-    pub flights: Moments,
+    flights: Powers,
     /// The largest of them.
     pub flight_most: u64,
     /// Rounds whose flight was a quarter larger than the one before.
@@ -78,8 +79,10 @@ pub struct IntervalStats {
     pub flight_rate: Paired,
     /// Squares of the round-trip samples, in s².
     pub rtt_squares: f64,
-    /// Least and largest of them.
-    pub rtt_span: Option<(Nanos, Nanos)>,
+    /// The least of them, and the largest.
+    pub rtt_least: Maybe<Nanos>,
+    /// See [`IntervalStats::rtt_least`].
+    pub rtt_most: Maybe<Nanos>,
     /// How evenly the path served it; made with the first acknowledgement that tells.
     pub served: Option<Box<Served>>,
 }
@@ -137,6 +140,11 @@ impl Paired {
 }
 
 impl IntervalStats {
+    /// The largest flight of each round, in bytes.
+    pub fn flights(&self) -> Moments {
+        Moments::of(self.rounds, self.flights)
+    }
+
     /// Delivery rates in all rounds without a repair, in bit/s.
     pub fn rates(&self) -> Moments {
         self.flight_rate.moments()[1]
@@ -176,10 +184,8 @@ impl IntervalStats {
         self.flight_rtt.merge(&later.flight_rtt);
         self.flight_rate.merge(&later.flight_rate);
         self.rtt_squares += later.rtt_squares;
-        self.rtt_span = match (self.rtt_span, later.rtt_span) {
-            (Some((low, high)), Some((l, h))) => Some((low.min(l), high.max(h))),
-            (a, b) => a.or(b),
-        };
+        self.rtt_least = self.rtt_least.min(later.rtt_least);
+        self.rtt_most = self.rtt_most.max(later.rtt_most);
         match (&mut self.served, &later.served) {
             (Some(mine), Some(theirs)) => mine.merge(theirs),
             (None, theirs) => self.served = theirs.clone(),
@@ -195,8 +201,8 @@ impl IntervalStats {
         self.rtt_raised += u32::from(raised);
         let s = rtt.0 as f64 / 1e9;
         self.rtt_squares += s * s;
-        let (low, high) = self.rtt_span.unwrap_or((rtt, rtt));
-        self.rtt_span = Some((low.min(rtt), high.max(rtt)));
+        self.rtt_least = self.rtt_least.min(rtt.into());
+        self.rtt_most = self.rtt_most.max(rtt.into());
     }
 
     /// Takes a pause that nothing imposed.

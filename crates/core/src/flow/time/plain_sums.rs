@@ -3,7 +3,8 @@
 use super::sums::Sums;
 use crate::flow::entry::Entry;
 use crate::flow::path::one_way::Excess;
-use crate::units::{Nanos, float, raise};
+use crate::maybe::Maybe;
+use crate::units::{Nanos, float};
 use crate::wire::flags;
 
 /// Sums over full segments of new data that fall into the same window of scores.
@@ -123,20 +124,20 @@ impl PlainSums {
 
     /// Adds them to `sums`, but for what statistics have; the last was sent at `last`.
     pub fn add_to(&self, sums: &mut Sums, last: Option<Nanos>) {
-        if sums.first.is_none() {
-            sums.first = Some(self.first);
+        if !sums.first.is_known() {
+            sums.first = self.first.into();
             sums.first_ip_bytes = u64::from(self.mss + self.first_headers_bytes);
         }
-        sums.last = last;
+        sums.last = last.map_or_else(Maybe::default, Maybe::from);
         sums.data_packets += u64::from(self.segments);
         sums.payload_bytes += self.bytes();
         sums.unique_bytes += self.bytes();
         sums.ip_bytes += self.bytes() + self.headers_bytes;
-        raise(&mut sums.flight_max, self.flight_max);
+        sums.flight_max = sums.flight_max.max(self.flight_max.into());
         sums.rwnd_known += u64::from(self.segments);
         // Whole numbers below 2^53: the order in which they are added does not matter.
         sums.rwnd_sum += float(self.rwnd_sum);
-        sums.add_windows(Some(self.rwnd_min), self.rwnd_max, self.rwnd_fall);
+        sums.add_windows(self.rwnd_min, self.rwnd_max, self.rwnd_fall);
         sums.rwnd_limited += u64::from(self.rwnd_limited);
     }
 }

@@ -16,7 +16,8 @@ use crate::units::Nanos;
 #[derive(Debug, Default)]
 pub struct Segmenter {
     window: Window,
-    run: Window,
+    /// Made with the first of an interval.
+    run: Option<Box<Window>>,
     period: Window,
     period_start: Nanos,
     in_transfer: bool,
@@ -106,10 +107,18 @@ impl Segmenter {
             return &mut self.window;
         }
         if full {
-            return &mut self.run;
+            return self.run.get_or_insert_default();
         }
-        self.window.take(&mut self.run);
+        self.take_run();
         &mut self.window
+    }
+
+    /// Lets the full segments that wait belong to what is under way.
+    #[inline]
+    fn take_run(&mut self) {
+        if let Some(run) = self.run.as_mut().filter(|run| run.sums.data_packets > 0) {
+            self.window.take(run);
+        }
     }
 
     /// The window that holds what was added last, for facts that come later.
@@ -197,7 +206,7 @@ impl Segmenter {
         self.end_period(at);
         self.in_transfer = to_transfer;
         if to_transfer {
-            self.window.take(&mut self.run);
+            self.take_run();
         }
     }
 
@@ -268,7 +277,9 @@ impl Segmenter {
 
     /// What was sent in the interval that ends at `end`. Its window goes to the period as well.
     fn cut_interval(&mut self, end: Nanos) -> Interval {
-        self.window.take(&mut self.run);
+        self.take_run();
+        // Most that go on are within a transfer by now.
+        self.run = None;
         let mut alp = std::mem::take(&mut self.interval_alp);
         if !self.in_transfer {
             alp += end.since(self.period_start.max(self.interval_start));
@@ -304,7 +315,7 @@ impl Segmenter {
     pub fn finish(&mut self, end: Nanos, interval: Nanos) {
         let now = Now { ts: end, interval };
         self.pass(Step::Stay, &now, &[]);
-        self.window.take(&mut self.run);
+        self.take_run();
         if end > self.interval_start || self.window.sums.data_packets > 0 {
             let last = self.cut_interval(end.max(self.interval_start));
             self.add_interval(last);

@@ -2,15 +2,16 @@
 
 use crate::flow::time::gaps::{Gaps, PackedGaps};
 use crate::flow::time::interval_stats::IntervalStats;
+use crate::maybe::Maybe;
 use crate::units::Nanos;
 
 /// Sums over the data segments of a window or a period. Two spans can be added.
 #[derive(Clone, Debug, Default)]
 pub struct Sums {
     /// First data segment.
-    pub first: Option<Nanos>,
+    pub first: Maybe<Nanos>,
     /// Last data segment.
-    pub last: Option<Nanos>,
+    pub last: Maybe<Nanos>,
     /// Segments with payload; super-packets count as the packets they stand for.
     pub data_packets: u64,
     /// Payload bytes seen for the first time.
@@ -32,13 +33,13 @@ pub struct Sums {
     /// Sum of the windows at those segments in bytes.
     pub rwnd_sum: f64,
     /// Smallest window.
-    pub rwnd_min: Option<u64>,
+    pub rwnd_min: Maybe<u64>,
     /// Largest window, 0 if none is known.
     pub rwnd_max: u64,
     /// By how much one was smaller than the largest before it.
     pub rwnd_fall: u64,
     /// Largest flight size.
-    pub flight_max: Option<u64>,
+    pub flight_max: Maybe<u64>,
     /// Round-trip samples, and their sum.
     pub rtt_samples: u64,
     /// Sum of the round-trip samples in ns.
@@ -52,7 +53,7 @@ pub struct Sums {
 impl Sums {
     /// Adds the sums of a later span.
     pub fn merge(&mut self, later: &Sums) {
-        if self.first.is_none() {
+        if !self.first.is_known() {
             self.first = later.first;
             self.first_ip_bytes = later.first_ip_bytes;
         }
@@ -66,7 +67,9 @@ impl Sums {
         self.rwnd_known += later.rwnd_known;
         self.rwnd_limited += later.rwnd_limited;
         self.rwnd_sum += later.rwnd_sum;
-        self.add_windows(later.rwnd_min, later.rwnd_max, later.rwnd_fall);
+        if let Some(least) = later.rwnd_min.get() {
+            self.add_windows(least, later.rwnd_max, later.rwnd_fall);
+        }
         self.flight_max = self.flight_max.max(later.flight_max);
         self.rtt_samples += later.rtt_samples;
         self.rtt_sum_ns += later.rtt_sum_ns;
@@ -86,7 +89,7 @@ impl Sums {
 
     /// Time from the first to the last data segment.
     pub fn span(&self) -> Nanos {
-        match (self.first, self.last) {
+        match (self.first.get(), self.last.get()) {
             (Some(first), Some(last)) => last.since(first),
             _ => Nanos(0),
         }
@@ -99,11 +102,10 @@ impl Sums {
     }
 
     /// Adds windows of later segments: the least of them, the largest, and how far they fell.
-    pub fn add_windows(&mut self, least: Option<u64>, most: u64, fall: u64) {
-        let Some(least) = least else { return };
+    pub fn add_windows(&mut self, least: u64, most: u64, fall: u64) {
         self.rwnd_fall = self.rwnd_fall.max(fall).max(self.rwnd_max.saturating_sub(least));
         self.rwnd_max = self.rwnd_max.max(most);
-        self.rwnd_min = Some(self.rwnd_min.map_or(least, |before| before.min(least)));
+        self.rwnd_min = self.rwnd_min.min(least.into());
     }
 
     /// Mean receiver window in bytes.

@@ -12,7 +12,7 @@ use super::sums::Sums;
 use super::writer::Wait;
 use crate::flow::loss::ledger::Kind;
 use crate::flow::observer::{Ack, Around, Data, Observer, RoundTrip};
-use crate::units::{Nanos, float, raise};
+use crate::units::{Nanos, float};
 use crate::wire::flags;
 
 /// Intervals and periods, and what Isolate needs to tell them.
@@ -128,11 +128,11 @@ impl Timeline {
         let sums = &mut window.sums;
         let headers_bytes = u64::from(data.packets()) * u64::from(entry.headers_len());
         let ip_bytes = data.unique_bytes + headers_bytes;
-        if sums.first.is_none() {
-            sums.first = Some(entry.ts);
+        if !sums.first.is_known() {
+            sums.first = entry.ts.into();
             sums.first_ip_bytes = ip_bytes;
         }
-        sums.last = Some(entry.ts);
+        sums.last = entry.ts.into();
         sums.data_packets += u64::from(data.packets());
         sums.payload_bytes += u64::from(entry.payload_len);
         sums.unique_bytes += data.unique_bytes;
@@ -161,12 +161,12 @@ impl Timeline {
 fn add_window(sums: &mut Sums, data: &Data<'_>) {
     let Some(known) = data.known else { return };
     let flight = data.flight.next.saturating_sub(known.una);
-    raise(&mut sums.flight_max, flight);
+    sums.flight_max = sums.flight_max.max(flight.into());
     let Some(rwnd) = known.rwnd() else { return };
     let mss = u64::from(data.mss.value());
     sums.rwnd_known += 1;
     sums.rwnd_sum += float(rwnd);
-    sums.add_windows(Some(rwnd), rwnd, 0);
+    sums.add_windows(rwnd, rwnd, 0);
     sums.rwnd_limited += u64::from(rwnd.saturating_sub(flight) < headroom(rwnd, mss));
 }
 

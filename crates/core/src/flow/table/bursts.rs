@@ -22,6 +22,11 @@ pub struct Pool {
 }
 
 impl Pool {
+    /// Whether no log ever was here.
+    pub fn is_empty(&self) -> bool {
+        self.pages.is_empty()
+    }
+
     /// Adds what a flow keeps of `segment`, at time `ts`, to the end of `log`, which must be
     /// shorter than [`LONGEST`].
     #[inline]

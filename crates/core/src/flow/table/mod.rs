@@ -39,7 +39,7 @@ pub struct Table<F> {
     sweep: usize,
     /// Where settling goes on.
     next_settle: usize,
-    /// Slots of which nothing waits any more, once the input has ended.
+    /// Flows with state in so many slots have nothing waiting, once the input has ended.
     drained: usize,
     hash_key: HashKey,
 }
@@ -337,7 +337,7 @@ impl<F> Table<F> {
     pub fn finish(&mut self, count: usize, analyse: &mut impl Analyse<Flow = F>) -> bool {
         // Nothing is looked up any more, and taking out each flow would cost a cache miss.
         self.index = Vec::new();
-        if self.drained < self.slots.len() {
+        if !self.pools.bursts.is_empty() {
             self.drain_some(count, analyse);
             return true;
         }

@@ -29,6 +29,8 @@ struct Chunk {
     turns: u64,
 }
 
+const _: () = assert!(CHUNK <= u64::BITS as usize, "a bit for each sample");
+
 impl Samples {
     /// How many there are.
     #[inline]

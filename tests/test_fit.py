@@ -234,8 +234,20 @@ def test_the_shipped_weights_are_whole_and_their_calibration_rises():
     assert SHIPPED.left_over == b""
     assert SHIPPED.line("outputs").split() == [*gather.CLASSES, *wild.KINDS]
     assert SHIPPED.line("items").split() == gather.items()[: ITEMS // 2]
-    assert (np.diff(SHIPPED.knots[:, 0]) > 0).all()
-    assert (np.diff(SHIPPED.knots[:, 1]) >= 0).all()
-    assert 0 < SHIPPED.cuts[0] < SHIPPED.cuts[1] < 1
+    curves = [
+        (SHIPPED.knots, SHIPPED.cuts),
+        (SHIPPED.revised_knots, SHIPPED.revised_cuts),
+        (SHIPPED.whole_knots, SHIPPED.whole_cuts),
+    ]
+    for knots, cuts in curves:
+        assert (np.diff(knots[:, 0]) > 0).all()
+        assert (np.diff(knots[:, 1]) >= 0).all()
+        assert 0 < cuts[0] < cuts[1] < 1
+    assert SHIPPED.step.shape == (3 * len(gather.CLASSES) + 3, len(gather.CLASSES))
+    # An answer is the likelier, the likelier it is by the interval itself and by those around.
+    own, before, after = (SHIPPED.step[at : at + 9].diagonal() for at in (0, 9, 19))
+    assert (own > 0).all()
+    assert before.mean() > 0
+    assert after.mean() > 0
     assert SHIPPED.prior.sum() == pytest.approx(1, abs=1e-3)
     assert (SHIPPED.prior >= 0).all()

@@ -8,7 +8,7 @@ pytest.importorskip("xgboost", reason="fits need XGBoost: pip install 'tcpwhy[fi
 
 from weights_file import Weights
 
-from fit import calibration, forest, weights
+from fit import around, calibration, forest, weights
 from fit.gather import Rows
 
 CLASSES = 3
@@ -23,9 +23,9 @@ def rows_of(right, main, *, long=4):
         main=main,
         series=np.arange(count) // long,
         seconds=np.ones(count, np.float32),
-        group=np.full(count, "world 1"),
+        group=np.array([f"world {number // (5 * long)}" for number in range(count)]),
         tap=np.full(count, "sender"),
-        told=np.full(count, ""),
+        told=np.full(count, "a"),
         weight=np.ones(count),
     )
 
@@ -39,6 +39,14 @@ def drawn(seed, count=6000, boast=1.0):
     # Each interval is a direction of its own: there is nothing to follow.
     rows = rows_of(np.eye(CLASSES, dtype=bool)[main], main, long=1)
     return rows, truth * boast
+
+
+def calibrated(knots):
+    """Make a calibration of two answers, with a number of its own in each place of the step."""
+    step = around.Step(np.arange(9 * 2).reshape(9, 2) / 7)
+    curves = [calibration.Curve(knots / n, (0.75, 0.92 + n / 50)) for n in (1, 2, 3)]
+    alone, revised, whole = curves
+    return calibration.Calibration(0.5, 0.75, np.full(2, 1 / 2), alone, step, revised, whole)
 
 
 def test_expected_error_of_made_up_answers():
@@ -79,10 +87,11 @@ def test_the_filter_starts_anew_with_each_direction_and_follows_on_within_it():
 def test_calibration_rises_and_takes_exaggeration_back():
     rows, logits = drawn(1, boast=3.0)
     found = calibration.calibrate(rows, logits, rows.weight)
-    assert (np.diff(found.knots[:, 0]) > 0).all()
-    assert (np.diff(found.knots[:, 1]) >= 0).all()
-    assert ((found.knots >= 0) & (found.knots <= 1)).all()
-    assert found.cuts[0] < found.cuts[1]
+    for curve in (found.alone, found.revised):
+        assert (np.diff(curve.knots[:, 0]) > 0).all()
+        assert (np.diff(curve.knots[:, 1]) >= 0).all()
+        assert ((curve.knots >= 0) & (curve.knots <= 1)).all()
+        assert curve.cuts[0] < curve.cuts[1]
     assert found.prior.sum() == pytest.approx(1)
     # On rows that it did not see.
     fresh, logits = drawn(2, boast=3.0)
@@ -90,7 +99,7 @@ def test_calibration_rises_and_takes_exaggeration_back():
     answer, top = chances.argmax(1), chances.max(1)
     right = fresh.right[np.arange(len(answer)), answer]
     stated = calibration.expected_error(top, right)
-    mended = calibration.expected_error(np.interp(top, *found.knots.T), right)
+    mended = calibration.expected_error(found.alone.probability(chances), right)
     assert mended < 0.03
     assert mended < stated / 2
 
@@ -120,7 +129,7 @@ def test_the_forest_learns_what_is_plain(grown):
 def test_a_written_file_says_what_the_forest_says(grown, tmp_path):
     model, values, _ = grown
     knots = np.array([[0.2, 0.3], [0.9, 0.8]])
-    kept = calibration.Calibration(0.5, 0.75, np.full(CLASSES - 1, 1 / 2), knots, (0.75, 0.94))
+    kept = calibrated(knots)
     path = tmp_path / "new" / "weights.bin"
     weights.write(path, ["a model", "outputs: a b b/c"], model, kept)
     read = Weights(path.read_bytes())
@@ -129,6 +138,11 @@ def test_a_written_file_says_what_the_forest_says(grown, tmp_path):
     assert (read.stay, read.trust) == (0.5, 0.75)
     np.testing.assert_allclose(read.knots, knots, rtol=1e-6)
     assert read.cuts == pytest.approx((0.75, 0.94))
+    np.testing.assert_allclose(read.step, kept.step.weights, rtol=1e-6)
+    np.testing.assert_allclose(read.revised_knots, kept.revised.knots, rtol=1e-6)
+    assert read.revised_cuts == pytest.approx((0.75, 0.96))
+    np.testing.assert_allclose(read.whole_knots, kept.whole.knots, rtol=1e-6)
+    assert read.whole_cuts == pytest.approx((0.75, 0.98))
     # Values on a threshold go the way that they went in the fit.
     column, threshold, *_ = next(tree for tree in read.trees if isinstance(tree, tuple))
     some = np.concatenate([values[:300], np.full((1, 4), np.nan, np.float32), values[:1]])
@@ -149,7 +163,7 @@ def test_a_few_trees_grown_onto_those_of_a_file_mend_what_these_say_wrong(
     monkeypatch.setattr(forest, "LAST_RATE", 0.12)
     monkeypatch.setattr(forest, "ROUNDS_ONTO", 30)
     model, values, main = grown
-    kept = calibration.Calibration(0.5, 0.75, np.full(2, 0.5), np.eye(2), (0.75, 0.94))
+    kept = calibrated(np.eye(2))
     path, onto = tmp_path / "weights.bin", tmp_path / "onto.bin"
     weights.write(path, ["a model", "outputs: a b b/c", "items: a b"], model, kept)
     head, before = weights.read(path, CLASSES, ["a", "b", "before_a", "before_b"])

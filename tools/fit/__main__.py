@@ -16,7 +16,7 @@ import numpy as np
 
 from accuracy import policing, wild
 from fit import choose, forest, gather, mending, varying, weights
-from fit.calibration import Calibration, calibrate, expected_error, filtered
+from fit.calibration import Calibration, are_right, calibrate, expected_error
 from fit.forest import Forest, Tree
 from fit.gather import ROOT, Rows
 from kernel_worlds import judged
@@ -214,14 +214,16 @@ def head(options: argparse.Namespace, fitted: dict[str, Rows], found: Calibratio
     names = gather.items()
     parts = ", ".join(f"{part[0]} to {part[-1]}" for part in seeds(options))
     return [
-        "tcpwhy evidence model 5, made by make fit",
+        "tcpwhy evidence model 6, made by make fit",
         f"worlds: generator {worlds.VERSION}, seeds {parts}; chosen of {options.candidates} "
         f"from {CANDIDATES_FROM}",
         f"variants: draw {gather.DRAW_FIT}, {options.variants} of each scenario",
         f"intervals: {counts}",
         f"mended: {sum(stage.passes for stage in mending.STAGES)} times",
         f"calibrated: seeds {CALIBRATE_FROM} to {CALIBRATE_FROM + options.held - 1}, "
-        f"variants of draw {gather.DRAW_CALIBRATE}; high from {found.cuts[1]:.3f}",
+        f"variants of draw {gather.DRAW_CALIBRATE}; high from {found.alone.cuts[1]:.3f} alone, "
+        f"from {found.revised.cuts[1]:.3f} by those around, "
+        f"of a whole from {found.whole.cuts[1]:.3f}",
         "outputs: " + " ".join([*gather.CLASSES, *wild.KINDS]),
         "items: " + " ".join(names[: len(names) // 2]),
     ]
@@ -235,10 +237,8 @@ def named(line: str, trees: int) -> str:
 
 def report(model: Forest, calibration: Calibration, rows: Rows) -> None:
     """Print how the model does on what calibrated it."""
-    logits = model.logits(rows.values)
-    chances = filtered(
-        rows, logits, calibration.stay_a_second, calibration.trust, calibration.prior
-    )
+    chances, probability, high = calibration.judged(rows, model.logits(rows.values))
+    right = are_right(rows, chances)
     is_world = np.char.startswith(rows.group, "world ")
     is_recording = np.char.startswith(rows.group, "recording ")
     parts = {"worlds": is_world, "recordings": is_recording, "variants": ~is_world & ~is_recording}
@@ -246,15 +246,15 @@ def report(model: Forest, calibration: Calibration, rows: Rows) -> None:
         mine = (rows.main >= 0) & part
         if not mine.any():
             continue
-        answer = chances[mine].argmax(1)
-        right = rows.right[mine][np.arange(len(answer)), answer]
-        probability = np.interp(chances[mine].max(1), *calibration.knots.T)
-        high = probability >= calibration.cuts[1]
         print(
-            f"{name}: {right.mean():.1%} of {len(right)}, high {high.mean():.1%} "
-            f"right {right[high].mean():.1%}, ECE {expected_error(probability, right):.3f}"
+            f"{name}: {right[mine].mean():.1%} of {mine.sum()}, high {high[mine].mean():.1%} "
+            f"right {right[mine & high].mean():.1%}, "
+            f"ECE {expected_error(probability[mine], right[mine]):.3f}"
         )
-    print(f"stay {calibration.stay_a_second}, trust {calibration.trust}, cuts {calibration.cuts}")
+    print(
+        f"stay {calibration.stay_a_second}, trust {calibration.trust}, "
+        f"cuts {calibration.alone.cuts} alone, {calibration.revised.cuts} by those around"
+    )
 
 
 WEIGHT = {"variants": 4.0, "policing": 4.0, "real": 10.0, "recordings": 16.0}

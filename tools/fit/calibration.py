@@ -1,4 +1,4 @@
-"""Chances that mean what they say: the filter over time, and how often an answer is right.
+"""Chances that mean what they say: filter, step around intervals in doubt, share of right answers.
 
 All of it is chosen on rows that were not fitted.
 """
@@ -11,8 +11,41 @@ from itertools import pairwise
 import numpy as np
 from sklearn.isotonic import IsotonicRegression
 
+from fit import around
+from fit.around import Neighbours, Step
 from fit.forest import Array, softmax
 from fit.gather import Rows
+
+
+@dataclass
+class Curve:
+    """How often answers are right, by the chance of the likeliest."""
+
+    knots: Array
+    """Chance of the likeliest answer, and how often it is right: rising."""
+    cuts: tuple[float, float]
+    """Probabilities from which an answer is medium, and high."""
+
+    @classmethod
+    def of(cls, top: Array, right: Array, weight: Array) -> Curve:
+        """Measure it on answers of which it is known whether they are right."""
+        curve = IsotonicRegression(y_min=0.02, y_max=0.998, out_of_bounds="clip")
+        curve.fit(top, right, weight)
+        at = np.quantile(top, np.linspace(0, 1, KNOTS))
+        at = np.concatenate([at, 1 - np.geomspace(1e-4, 0.2, 12)])
+        # As the file keeps them.
+        at = np.unique(at.astype(np.float32)).astype(float)
+        knots = np.column_stack([at, smoothed(curve, at)])
+        probability = np.interp(top, *knots.T)
+        return cls(knots, (MEDIUM, high_from(probability, right, weight)))
+
+    def probability(self, chances: Array) -> Array:
+        """Give how often the likeliest answers are right."""
+        return np.asarray(np.interp(chances.max(1), *self.knots.T))
+
+    def is_high(self, chances: Array) -> Array:
+        """Tell which answers are sure."""
+        return np.asarray(self.probability(chances) >= self.cuts[1])
 
 
 @dataclass
@@ -22,10 +55,25 @@ class Calibration:
     stay_a_second: float
     trust: float
     prior: Array
-    knots: Array
-    """Chance of the likeliest answer, and how often it is right: rising."""
-    cuts: tuple[float, float]
-    """Probabilities from which an answer is medium, and high."""
+    alone: Curve
+    """Of answers by an interval and those before it."""
+    step: Step
+    """What the intervals around one in doubt say of it."""
+    revised: Curve
+    """Of answers by that step."""
+    whole: Curve
+    """Of answers for whole directions, by the mean of what was said of their intervals."""
+
+    def judged(self, rows: Rows, logits: Array) -> tuple[Array, Array, Array]:
+        """Give the chances of rows, their probabilities, and which are high, as core does."""
+        chances = filtered(rows, logits, self.stay_a_second, self.trust, self.prior)
+        probability, high = self.alone.probability(chances), self.alone.is_high(chances)
+        doubt = in_doubt(rows, high)
+        neighbours = Neighbours.of(rows, logits).those(doubt)
+        chances[doubt] = softmax(self.step.logits(neighbours))
+        probability[doubt] = self.revised.probability(chances[doubt])
+        high[doubt] = self.revised.is_high(chances[doubt])
+        return chances, probability, high
 
 
 def filtered(rows: Rows, logits: Array, stay: float, trust: float, prior: Array) -> Array:
@@ -59,17 +107,85 @@ def calibrate(rows: Rows, logits: Array, weight: Array) -> Calibration:
             loss = -float(np.average(np.log(mass + 1e-9), weights=weight[known]))
             best = min(best, (loss, stay, trust))
     _, stay, trust = best
-    chances = filtered(rows, logits, stay, trust, prior)[known]
+    chances = filtered(rows, logits, stay, trust, prior)
+    alone = Curve.of(chances[known].max(1), are_right(rows, chances)[known], weight[known])
+    doubt = in_doubt(rows, alone.is_high(chances)) & known
+    neighbours = Neighbours.of(rows, logits)
+    # No row counts for several from here on: few recordings are soon learned.
+    weight = np.minimum(weight, 1.0)
+    step = stepped(rows, neighbours, doubt, weight)
+    probability = alone.probability(chances)
+    chances[doubt] = apart(rows, neighbours, doubt, weight)
+    revised = Curve.of(chances[doubt].max(1), are_right(rows, chances)[doubt], weight[doubt])
+    probability[doubt] = revised.probability(chances[doubt])
+    several = wholes(rows, chances, probability, weight)
+    whole = Curve.of(*several) if len(several[0]) else alone
+    return Calibration(stay, trust, prior, alone, step, revised, whole)
+
+
+def wholes(
+    rows: Rows, chances: Array, probability: Array, weight: Array
+) -> tuple[Array, Array, Array]:
+    """Give of directions of several intervals what is said of their answers, as core says it.
+
+    The answer is the limitation of the longest time, and right if that is true for the longest.
+
+    Returns:
+        The means of its chances, each where it was the answer the probability; whether it is
+        right; the weight.
+
+    """
     answer = chances.argmax(1)
-    right = rows.right[known][np.arange(len(answer)), answer]
-    top = chances.max(1)
-    curve = IsotonicRegression(y_min=0.02, y_max=0.998, out_of_bounds="clip")
-    curve.fit(top, right, weight[known])
-    at = np.quantile(top, np.linspace(0, 1, KNOTS))
-    at = np.unique(np.concatenate([at, 1 - np.geomspace(1e-4, 0.2, 12)]))
-    knots = np.column_stack([at, smoothed(curve, at)])
-    cuts = (MEDIUM, high_from(curve.predict(top), right, weight[known]))
-    return Calibration(stay, trust, prior, knots, cuts)
+    said = np.eye(chances.shape[1])[answer]
+    stated = np.where(said > 0, probability[:, None], chances)
+    known = rows.main >= 0
+    found = []
+    ends = np.flatnonzero(np.append(rows.series[1:] != rows.series[:-1], True)) + 1
+    for first, end in zip([0, *ends[:-1]], ends, strict=True):
+        mine = slice(first, end)
+        told = rows.told[mine] != ""
+        seconds = rows.seconds[mine]
+        if told.sum() < 2 or seconds[known[mine]].sum() < KNOWN * seconds.sum():
+            continue
+        longest = (seconds[told] @ said[mine][told]).argmax()
+        time = seconds[known[mine]] @ rows.right[mine][known[mine]]
+        mean = np.average(stated[mine][told, longest], weights=seconds[told])
+        found.append((mean, time[longest] >= time.max() > 0, weight[first]))
+    columns = np.array(found, float).reshape(-1, 3).T
+    return columns[0], columns[1].astype(bool), columns[2]
+
+
+def in_doubt(rows: Rows, high: Array) -> Array:
+    """Tell which intervals are judged again: those with an answer that is not sure."""
+    return np.asarray(~high & (rows.told != ""))
+
+
+def are_right(rows: Rows, chances: Array) -> Array:
+    """Tell which of the likeliest answers are right."""
+    return np.asarray(rows.right[np.arange(len(chances)), chances.argmax(1)])
+
+
+def stepped(rows: Rows, neighbours: Neighbours, which: Array, weight: Array) -> Step:
+    """Fit the step on some rows.
+
+    One with a rare limitation counts more, else it would be given up for the frequent ones.
+    """
+    main, weight = rows.main[which], weight[which]
+    mass = np.bincount(main, weight, rows.right.shape[1])
+    weight = weight * np.maximum(mass, LEAST)[main] ** -RARE
+    return around.fit(neighbours.those(which), rows.right[which], main, weight)
+
+
+def apart(rows: Rows, neighbours: Neighbours, which: Array, weight: Array) -> Array:
+    """Give the chances of some rows by what the other half of the worlds taught."""
+    _, group = np.unique(rows.group, return_inverse=True)
+    half = group % 2
+    chances = np.zeros(rows.right.shape)
+    for mine in (0, 1):
+        taught = stepped(rows, neighbours, which & (half != mine), weight)
+        asked = which & (half == mine)
+        chances[asked] = softmax(taught.logits(neighbours.those(asked)))
+    return np.asarray(chances[which])
 
 
 def smoothed(curve: IsotonicRegression, at: Array) -> Array:
@@ -103,6 +219,15 @@ TRUSTS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 LONGEST_S = 600.0
 LEAST = 1e-4
 KNOTS = 24
+KNOWN = 0.9
+"""Share of the time of a direction of which the truth has to be known."""
+RARE = 0.4
+"""How far the limitations of intervals in doubt are made equally frequent: 0 not, 1 wholly.
+
+With 0, 0.25, 0.5 and 1 the worlds that calibrate are right in 95.2, 95.3, 95.2 and 94.9 %. Of
+their policers 84.9, 86.5, 88.4 and 91.5 % are found. Of answers that it is one 91.1, 89.3, 87.4 and
+82.2 % are right.
+"""
 HIGH = 0.994
 """How often an answer with high confidence is to be right, with a margin.
 

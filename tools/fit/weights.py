@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fit.calibration import Calibration
+from fit.calibration import Calibration, Curve
 from fit.forest import Forest, Tree
 
 
@@ -27,11 +27,17 @@ def write(path: Path, head: list[str], model: Forest, calibration: Calibration) 
         out += struct.pack("B", step) + packed(tree, 0, scale * step)
     out += struct.pack("<ff", calibration.stay_a_second, calibration.trust)
     out += np.asarray(calibration.prior, "<f4").tobytes()
-    out += struct.pack("<H", len(calibration.knots))
-    out += np.asarray(calibration.knots, "<f4").tobytes()
-    out += struct.pack("<ff", *calibration.cuts)
+    out += curve(calibration.alone)
+    out += np.asarray(calibration.step.weights, "<f4").tobytes()
+    out += curve(calibration.revised) + curve(calibration.whole)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(bytes(out))
+
+
+def curve(curve: Curve) -> bytes:
+    """Pack how often answers are right."""
+    knots = np.asarray(curve.knots, "<f4").tobytes()
+    return struct.pack("<H", len(curve.knots)) + knots + struct.pack("<ff", *curve.cuts)
 
 
 def packed(tree: Tree, node: int, scale: float) -> bytes:

@@ -12,9 +12,9 @@ use crate::flow::table::Analyse;
 use crate::flow::table::class::Class;
 use crate::flow::time::period::{Period, PeriodKind};
 use crate::flow::time::segmenter::Interval;
-use crate::judge::{Judge, Judged, Past};
+use crate::judge::{InDoubt, IntervalRows, Judge, Judged, Past};
 use crate::options::Options;
-use crate::record::{Ends, Judgement, ObservedRow, Rows, Table};
+use crate::record::{Ends, Judgement, Rows, Table};
 use crate::report;
 use crate::stream::Opening;
 use crate::units::{Nanos, Seq};
@@ -53,6 +53,8 @@ pub(crate) struct Followed {
     flow: Flow,
     /// What each direction was limited by; made with its first interval.
     tallies: [Option<Box<Tally>>; 2],
+    /// Its intervals in doubt, with their rows; made with the first of them.
+    waiting: [Option<Box<InDoubt>>; 2],
     /// What the settled periods of each direction add up to; made with the first of them.
     past: [Option<Box<Past>>; 2],
     /// Where it stalled, if that is wanted.
@@ -87,7 +89,6 @@ struct Wanted {
     segments: bool,
     /// Something of each segment.
     each: bool,
-    observations: bool,
 }
 
 impl Analyse for Analysis {
@@ -201,7 +202,6 @@ impl Analysis {
                 stalls: wants(Table::Stalls),
                 segments: wants(Table::Segments),
                 each: wants(Table::Stalls) || wants(Table::Segments),
-                observations: wants(Table::Observations),
             },
             too_short: format!("no capacity, {} data packets or fewer", options.min_packets),
             hash_key: HashKey::new(options.hash_seed),
@@ -224,10 +224,12 @@ impl Analysis {
         let stalls = self.wanted.stalls.then(Box::default);
         let Some(mut ended) = self.ended.take() else {
             let flow = Flow::new(*key, frame, entry);
-            return Box::new(Followed { flow, tallies: [None, None], past: [None, None], stalls });
+            let (tallies, waiting, past) = ([None, None], [None, None], [None, None]);
+            return Box::new(Followed { flow, tallies, waiting, past, stalls });
         };
         ended.flow.renew(*key, frame, entry);
         (ended.tallies, ended.past, ended.stalls) = ([None, None], [None, None], stalls);
+        ended.waiting = [None, None];
         ended
     }
 
@@ -257,6 +259,7 @@ impl Analysis {
         let pprate = followed.flow.halves[side].capacity(self.options.min_packets);
         let mut judge = judge_of(followed, side, ends, pprate, (&self.options, &self.too_short));
         judge.asked = asked;
+        judge.revise(true, &mut |rows| put_interval(&mut self.rows, rows));
         let rows = chosen.is_some() && self.wanted.flows;
         let silent = judge.half.segmenter().is_none() && !self.options.compat_seed;
         let verdicts = match &self.no_data {
@@ -350,18 +353,9 @@ impl Analysis {
             followed.tallies[side] = self.tally.take();
         }
         let mut judge = judge_of(followed, side, ends, pprate, (&self.options, &self.too_short));
+        let mut put = |rows| put_interval(&mut self.rows, rows);
         for interval in intervals {
-            if let Some(verdict) = judge.interval(interval, rows) {
-                if self.wanted.observations
-                    && let Some(observed) = judge.observed.take()
-                {
-                    let (start, end) = (interval.start, interval.end);
-                    self.rows.observations.push(ObservedRow { ends, start, end, observed });
-                }
-                let capacity = judge.capacity.as_ref();
-                let row = report::interval_row(ends, interval, judge.half, capacity, verdict);
-                self.rows.intervals.push(row);
-            }
+            judge.interval(interval, rows, &mut put);
         }
         judge.asked
     }
@@ -422,6 +416,11 @@ impl Analysis {
     }
 }
 
+fn put_interval(rows: &mut Rows, IntervalRows { row, observed }: IntervalRows) {
+    rows.intervals.push(row);
+    observed.into_iter().for_each(|row| rows.observations.push(row));
+}
+
 /// What is to judge the half of `side` with this capacity, by the options and what is said of a
 /// half too short for one.
 fn judge_of<'a>(
@@ -431,15 +430,16 @@ fn judge_of<'a>(
     pprate: Option<Capacity>,
     (options, too_short): (&'a Options, &'a str),
 ) -> Judge<'a> {
-    let Followed { flow, tallies, past, .. } = followed;
+    let Followed { flow, tallies, waiting, past, .. } = followed;
     let position = flow.position(side);
     let (sack_agreed, handshake_rtt) = (flow.handshake.sack_agreed(), flow.handshake_rtt());
     let half = &mut flow.halves[side];
     let capacity = pprate.map(|capacity| half.credible(capacity));
-    let (tally, past) = (&mut tallies[side], &mut past[side]);
+    let (tally, waiting, past) = (&mut tallies[side], &mut waiting[side], &mut past[side]);
     Judge {
         half,
         tally,
+        waiting,
         past,
         ends,
         position,
@@ -449,7 +449,6 @@ fn judge_of<'a>(
         capacity,
         options,
         too_short,
-        observed: None,
         asked: None,
     }
 }

@@ -2,13 +2,15 @@
 //! interval, each period and the whole.
 
 use crate::diagnosis::brief::{asks_the_model, at_once};
+use crate::diagnosis::hindsight::{Doubt, Revised, Waiting};
 use crate::diagnosis::memory::{Memory, Observed};
 use crate::diagnosis::model::filter::Belief;
-use crate::diagnosis::model::{Asked, MODEL};
+use crate::diagnosis::model::{Asked, ByAnswer, MODEL};
 use crate::diagnosis::remedy::Advised;
 use crate::diagnosis::tally::Tally;
 use crate::diagnosis::{
-    Case, Context, Facts, Finding, Limitation, Shares, SoFar, diagnose, doubt, evidence, headroom,
+    Case, Context, Diagnosis, Facts, Finding, Limitation, Shares, SoFar, diagnose, doubt, evidence,
+    headroom,
 };
 use crate::flow::half::Half;
 use crate::flow::path::capacity::Capacity;
@@ -18,7 +20,8 @@ use crate::flow::time::segmenter::Interval;
 use crate::flow::time::sums::Sums;
 use crate::options::Options;
 use crate::reason::GainUnknown;
-use crate::record::{Ends, Judgement, Table, Text, Verdict};
+use crate::record::{Ends, IntervalRow, Judgement, ObservedRow, Table, Text, Verdict};
+use crate::report;
 use crate::score::{Evidence, Scores};
 use crate::units::{BitRate, Nanos};
 use crate::verdict;
@@ -29,6 +32,8 @@ pub struct Judge<'a> {
     pub half: &'a mut Half,
     /// What it was limited by so far; made with the first interval.
     pub tally: &'a mut Option<Box<Tally>>,
+    /// Intervals in doubt; made with the first of them.
+    pub waiting: &'a mut Option<Box<InDoubt>>,
     /// The periods that have settled.
     pub past: &'a mut Option<Box<Past>>,
     /// Who sends to whom.
@@ -47,10 +52,26 @@ pub struct Judge<'a> {
     pub options: &'a Options,
     /// What is said of the capacity of a half without enough packets.
     pub too_short: &'a str,
-    /// What the items say of the last interval, if that table is wanted.
-    pub observed: Option<Box<Observed>>,
     /// What the trees were asked of the last interval of which they were.
     pub asked: Option<Box<Asked>>,
+}
+
+/// The intervals in doubt of a half, with what their rows are made of if they are wanted.
+pub type InDoubt = Waiting<Option<Box<Held>>>;
+
+/// The rows of an interval in doubt, and what they are to be filled by.
+pub struct Held {
+    rows: IntervalRows,
+    case: Case,
+    asked: Box<Asked>,
+}
+
+/// The rows of an interval.
+pub struct IntervalRows {
+    /// Its facts, scores and verdict.
+    pub row: IntervalRow,
+    /// What the items say of it, if that table is wanted.
+    pub observed: Option<ObservedRow>,
 }
 
 /// What the periods of a half that have settled add up to.
@@ -118,30 +139,97 @@ impl Judged {
 }
 
 impl Judge<'_> {
-    /// Judges the next interval, and says what to report of it if `rows` are wanted.
-    pub fn interval(&mut self, interval: &Interval, rows: bool) -> Option<Judgement> {
-        self.observed = None;
+    /// Judges the next interval. If `rows` are wanted, `put` takes those of this interval, or of
+    /// an earlier one that waited for it.
+    pub fn interval(
+        &mut self,
+        interval: &Interval,
+        rows: bool,
+        put: &mut impl FnMut(IntervalRows),
+    ) {
+        let mut kept = rows.then(|| self.rows(interval));
         if !self.options.refined {
-            return rows.then(|| self.paper_of_interval(interval));
+            return kept.into_iter().for_each(put);
         }
         let length = interval.end.since(interval.start);
         let mut case = self.case(interval.sums());
         case.over_all_bps = BitRate::of(interval.sums().unique_bytes, length).map(|rate| rate.0);
-        let (finding, asked) = self.tally.get_or_insert_default().judge(&mut case, length);
-        let judgement = rows.then(|| {
-            let (scores, mut columns) = self.paper_of_interval(interval);
-            self.refine(&mut columns, &case, finding.as_ref());
-            if let Some((finding, asked)) = finding.as_ref().zip(asked.as_ref()) {
-                argue(&mut columns, asked, finding);
-            }
-            (scores, columns)
-        });
-        if rows && self.options.tables.contains(&Table::Observations) {
-            let observed = asked.as_ref().map(|asked| asked.observed.clone());
-            self.observed = Some(Box::new(observed.unwrap_or_else(|| self.look(&case))));
+        let tally = self.tally.get_or_insert_default();
+        let before = tally.before();
+        let diagnosis = tally.judge(&mut case);
+        if let Some(chances) = diagnosis.chances() {
+            tally.remember(&chances);
+            self.waiting.iter_mut().for_each(|waiting| waiting.see(&chances));
+            self.revise(false, put);
         }
-        self.asked = asked.or(self.asked.take());
-        judgement
+        if let Some(kept) = &mut kept
+            && self.options.tables.contains(&Table::Observations)
+        {
+            let (ends, start, end) = (self.ends, interval.start, interval.end);
+            let asked = diagnosis.asked.as_ref().map(|asked| asked.observed.clone());
+            let observed = Box::new(asked.unwrap_or_else(|| self.look(&case)));
+            kept.observed = Some(ObservedRow { ends, start, end, observed });
+        }
+        if self.options.hindsight && diagnosis.is_in_doubt() {
+            let asked = diagnosis.asked.expect("the items left it in doubt");
+            let doubt = Doubt::new(&case, &asked.said, before, length.as_secs_f64());
+            let held = kept.map(|rows| Box::new(Held { rows, case, asked: asked.clone() }));
+            self.asked = Some(asked);
+            self.waiting.get_or_insert_default().push(doubt, held);
+        } else {
+            self.add(diagnosis.finding.as_ref(), length.as_secs_f64());
+            if let Some(rows) = kept {
+                let asked = diagnosis.asked.as_deref().map(|asked| (asked, None));
+                put(self.filled(rows, &case, diagnosis.finding.as_ref(), asked));
+            }
+            self.asked = diagnosis.asked.or(self.asked.take());
+        }
+    }
+
+    /// Judges the intervals in doubt again that have waited long enough, or all of them; `put`
+    /// takes their rows.
+    pub fn revise(&mut self, all: bool, put: &mut impl FnMut(IntervalRows)) {
+        while let Some(waiting) = self.waiting
+            && let Some((doubt, held)) = waiting.pop(all)
+        {
+            let Revised { finding, moved } = doubt.revise();
+            self.add(finding.as_ref(), doubt.span_s);
+            if let Some(held) = held {
+                let Held { rows, case, asked } = *held;
+                put(self.filled(rows, &case, finding.as_ref(), Some((&asked, moved.as_ref()))));
+            }
+        }
+    }
+
+    /// Adds what was found of an interval to the tally.
+    fn add(&mut self, finding: Option<&Finding>, span_s: f64) {
+        let tally = self.tally.get_or_insert_default();
+        finding.iter().for_each(|finding| tally.add(finding, span_s));
+    }
+
+    /// The rows of an interval with what was found of it: by these trees, if they were asked, and
+    /// moved so far by the intervals around it.
+    fn filled(
+        &self,
+        mut rows: IntervalRows,
+        case: &Case,
+        finding: Option<&Finding>,
+        asked: Option<(&Asked, Option<&ByAnswer>)>,
+    ) -> IntervalRows {
+        let (_, (_, (_, columns))) = &mut rows.row;
+        self.refine(columns, case, finding);
+        if let Some((finding, (asked, moved))) = finding.zip(asked) {
+            argue(columns, asked, finding, moved);
+        }
+        rows
+    }
+
+    /// The rows of an interval, with nothing but the paper's verdict yet.
+    fn rows(&self, interval: &Interval) -> IntervalRows {
+        let judgement = self.paper_of_interval(interval);
+        let capacity = self.capacity.as_ref();
+        let row = report::interval_row(self.ends, interval, self.half, capacity, judgement);
+        IntervalRows { row, observed: None }
     }
 
     /// Judges a period that has settled before the end, and says what to report of it if `rows`
@@ -186,7 +274,7 @@ impl Judge<'_> {
                     let one = self.tally.as_ref().is_some_and(|tally| tally.is_one_interval());
                     let asked = self.asked.take().filter(|_| one);
                     let asked = asked.unwrap_or_else(|| MODEL.ask(self.look(case)));
-                    argue(&mut columns, &asked, finding);
+                    argue(&mut columns, &asked, finding, None);
                 }
             }
             (scores, columns)
@@ -204,11 +292,11 @@ impl Judge<'_> {
         if self.options.refined {
             let case = self.case(&period.sums);
             let look = |case: &Case| self.look(case);
-            let (finding, asked) = diagnose(&case, &mut Belief::default(), look);
+            let Diagnosis { finding, asked } = diagnose(&case, &mut Belief::default(), look);
             let finding = finding.or_else(|| at_once(&case));
             self.refine(&mut columns, &case, finding.as_ref());
             if let Some((finding, asked)) = finding.as_ref().zip(asked.as_ref()) {
-                argue(&mut columns, asked, finding);
+                argue(&mut columns, asked, finding, None);
             }
         }
         (period, (scores, columns))
@@ -383,10 +471,11 @@ impl Judge<'_> {
     }
 }
 
-/// Says what speaks for a finding and what against it.
-fn argue(columns: &mut Verdict, asked: &Asked, finding: &Finding) {
+/// Says what speaks for a finding and what against it, where the intervals around it `moved` the
+/// log-odds so far.
+fn argue(columns: &mut Verdict, asked: &Asked, finding: &Finding, moved: Option<&ByAnswer>) {
     let answer = finding.cause.limitation() as usize;
-    let argument = MODEL.argument(asked, &finding.chances, answer);
+    let argument = MODEL.argument(asked, (&finding.chances, moved), answer);
     let if_any = |text: String| Some(Text::Owned(text)).filter(|text| !text.is_empty());
     columns.speaks_for = if_any(argument.speaks_for);
     columns.speaks_against = if_any(argument.speaks_against);

@@ -35,6 +35,9 @@ pub struct Options {
     /// Whether the refined diagnosis is made. Without it its columns are NULL; that is for
     /// measuring what it costs.
     pub refined: bool,
+    /// Whether intervals in doubt wait for a few that follow, and are judged by these as well. Of a
+    /// live link a row is wanted when its interval ends.
+    pub hindsight: bool,
 }
 
 impl Default for Options {
@@ -51,6 +54,7 @@ impl Default for Options {
             hash_seed: 0,
             rows_held: 0,
             refined: true,
+            hindsight: true,
         }
     }
 }

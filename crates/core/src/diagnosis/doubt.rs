@@ -12,7 +12,8 @@ pub fn tempered(finding: &Finding, case: &Case) -> Confidence {
     }
 }
 
-fn is_contradicted(answer: Limitation, shares: &Shares, case: &Case) -> bool {
+/// Whether the facts speak against an answer with these shares of the time.
+pub fn is_contradicted(answer: Limitation, shares: &Shares, case: &Case) -> bool {
     is_without_time(answer, shares, case)
         || brief::fits(case)
         || is_hardly_reached(answer, case)

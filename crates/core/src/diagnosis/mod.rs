@@ -12,12 +12,14 @@ pub mod doubt;
 pub mod evidence;
 pub mod facts;
 pub mod headroom;
+pub mod hindsight;
 pub mod history;
 pub mod items;
 pub mod limit;
 pub mod memory;
 pub mod model;
 mod possible;
+mod prospect;
 pub mod remedy;
 mod sentence;
 mod shares;
@@ -41,7 +43,7 @@ use history::History;
 use memory::Memory;
 use memory::Observed;
 use model::filter::Belief;
-use model::{Asked, ByAnswer, MODEL, Said};
+use model::{Asked, ByAnswer, MODEL, softmax};
 
 /// An interval of a half, a period or the whole, to be judged.
 #[derive(Clone, Copy, Debug, Default)]
@@ -116,69 +118,67 @@ const ONE_WAY: &str =
 const NO_ROUND_TRIP: &str =
     "no round trip in the capture: it is unknown what held back the sender's flight";
 
-/// What limited an interval, where `belief` is what was believed before: no finding when it shows
-/// nothing at all, or nothing of what the answer would rest on. Second: what the items say of it,
-/// by `look`, if they had to be asked.
+/// What is said of an interval by itself and by those before it.
+#[derive(Debug, Default)]
+pub struct Diagnosis {
+    /// What limited it; nothing where it shows nothing at all, or nothing of what the answer would
+    /// rest on.
+    pub finding: Option<Finding>,
+    /// What the items say of it, if they had to be asked.
+    pub asked: Option<Box<Asked>>,
+}
+
+impl Diagnosis {
+    /// Chances of the answers by this interval alone, for those beside it to be weighed against;
+    /// none where nothing is found.
+    pub fn chances(&self) -> Option<ByAnswer> {
+        let alone = self.asked.as_ref().map(|asked| softmax(&asked.said.log_odds));
+        self.finding.map(|finding| alone.unwrap_or(finding.chances))
+    }
+
+    /// Whether those that follow may tell more: the items were asked, and are not sure.
+    pub fn is_in_doubt(&self) -> bool {
+        let is_high =
+            |finding: Finding| MODEL.alone.confidence(finding.probability) == Confidence::High;
+        self.asked.is_some() && !self.finding.is_none_or(is_high)
+    }
+}
+
+/// What limited an interval, where `belief` is what was believed before, and `look` asks the items.
 pub fn diagnose(
     case: &Case,
     belief: &mut Belief,
     look: impl FnOnce(&Case) -> Observed,
-) -> (Option<Finding>, Option<Box<Asked>>) {
-    if case.facts.span_s <= 0.0 {
-        return (None, None);
-    }
-    let certain = silence::is_certain(case);
-    if !certain && case.is_one_way() {
-        return (None, None);
+) -> Diagnosis {
+    if case.facts.span_s <= 0.0 || (case.is_one_way() && !silence::is_certain(case)) {
+        return Diagnosis::default();
     }
     if let Some(finding) = brief::waited(case) {
         belief.settle(finding.chances);
-        return (Some(finding), None);
+        return Diagnosis { finding: Some(finding), asked: None };
     }
     let asked = MODEL.ask(look(case));
-    let Said { mut log_odds, varying } = MODEL.said(&asked);
-    possible::rule_out(&mut log_odds, case);
-    if certain {
-        log_odds[Limitation::Unresponsive as usize] += CERTAIN;
-    }
+    let mut log_odds = asked.said.log_odds;
+    possible::rule(&mut log_odds, case);
     let chances = belief.follow(&MODEL.filter, &log_odds, case.facts.span_s as f32);
-    let found = found(case, chances);
-    if possible::lacks_a_round_trip(found.cause.limitation(), case) {
-        return (None, Some(asked));
+    Diagnosis {
+        finding: prospect::concluded(case, chances, asked.said.varying, &MODEL.alone),
+        asked: Some(asked),
     }
-    let cause = match found.cause.limitation() {
-        Limitation::UnsharedBottleneck => varying.unwrap_or(found.cause),
-        _ => found.cause,
-    };
-    let finding = Finding { cause, shares: Shares::of(case, cause), ..found };
-    let confidence = doubt::tempered(&finding, case);
-    (Some(Finding { confidence, ..finding }), Some(asked))
 }
 
 /// A finding of which only the cause is known.
 #[cfg(test)]
 pub fn blamed(cause: Cause) -> Finding {
-    Finding { cause, ..found(&Case::default(), [0.0; model::ANSWERS]) }
+    let (chances, shares) = ([0.0; model::ANSWERS], Shares::default());
+    let (probability, confidence, alternative) = (0.0, Confidence::Low, None);
+    Finding { cause, probability, confidence, alternative, chances, shares }
 }
 
 /// The same of a span that stands alone.
 #[cfg(test)]
 pub fn diagnose_alone(case: &Case) -> Option<Finding> {
-    diagnose(case, &mut Belief::default(), |case| Memory::default().look(case)).0
-}
-
-/// What chances of all limitations make of an interval; its shares are not known yet.
-fn found(case: &Case, chances: ByAnswer) -> Finding {
-    let answer = most_likely(&chances);
-    let probability = MODEL.calibrated(chances[answer as usize]);
-    Finding {
-        cause: answer.cause(case),
-        probability,
-        confidence: MODEL.confidence(probability),
-        alternative: next_to(answer, &chances, probability),
-        chances,
-        shares: Shares::default(),
-    }
+    diagnose(case, &mut Belief::default(), |case| Memory::default().look(case)).finding
 }
 
 /// The likeliest limitation but `answer`, which is right as often as `probability` says, and how
@@ -187,7 +187,7 @@ fn next_to(answer: Limitation, chances: &ByAnswer, probability: f32) -> Option<(
     let mut others = *chances;
     others[answer as usize] = 0.0;
     let next = most_likely(&others);
-    let left = (1.0 - probability) / (1.0 - chances[answer as usize]).max(1e-6);
+    let left = (1.0 - probability) / others.iter().sum::<f32>().max(1e-6);
     let chance = (others[next as usize] * left.min(1.0)).min(probability);
     (chance > 0.0).then_some((next, chance))
 }
@@ -195,23 +195,4 @@ fn next_to(answer: Limitation, chances: &ByAnswer, probability: f32) -> Option<(
 fn most_likely(chances: &ByAnswer) -> Limitation {
     let most = (0..chances.len()).max_by(|&a, &b| chances[a].total_cmp(&chances[b]));
     Limitation::ALL[most.expect("there are answers")]
-}
-
-/// Log-odds of a hard fact.
-const CERTAIN: f32 = 12.0;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn chances_name_the_likeliest_and_the_next() {
-        let mut chances = [0.0; model::ANSWERS];
-        (chances[3], chances[6]) = (0.7, 0.3);
-        let found = found(&Case::default(), chances);
-        assert_eq!(found.cause.limitation(), Limitation::UnsharedBottleneck);
-        let (next, chance) = found.alternative.expect("two");
-        assert_eq!(next, Limitation::RandomLoss);
-        assert!(chance + found.probability <= 1.0 + 1e-6, "{found:?}");
-    }
 }

@@ -2,10 +2,18 @@
 
 use super::brief::INITIAL_WINDOW;
 use super::model::{ANSWERS, ByAnswer};
-use super::{Case, Limitation};
+use super::{Case, Limitation, silence};
+
+/// Holds log-odds to the facts, whatever they come from.
+pub fn rule(log_odds: &mut ByAnswer, case: &Case) {
+    rule_out(log_odds, case);
+    if silence::is_certain(case) {
+        log_odds[Limitation::Unresponsive as usize] += CERTAIN;
+    }
+}
 
 /// Takes the answers away that the facts rule out.
-pub fn rule_out(log_odds: &mut ByAnswer, case: &Case) {
+fn rule_out(log_odds: &mut ByAnswer, case: &Case) {
     for answer in Limitation::ALL.iter().take(ANSWERS) {
         if !is_possible(*answer, case) {
             log_odds[*answer as usize] -= IMPOSSIBLE;
@@ -82,6 +90,8 @@ fn losses_met_no_queue(case: &Case) -> bool {
 
 /// Log-odds that no evidence makes up for.
 const IMPOSSIBLE: f32 = 30.0;
+/// Log-odds of a hard fact.
+const CERTAIN: f32 = 12.0;
 /// Share of the way from the sender to the observer.
 const NEAR_THE_SENDER: f64 = 0.3;
 /// So near that a segment's and an acknowledgement's order is that of the sender.

@@ -3,9 +3,8 @@
 use super::history::History;
 use super::memory::{Memory, Observed};
 use super::model::filter::Belief;
-use super::model::{Asked, ByAnswer, MODEL};
-use super::{Case, Cause, Finding, Limitation, Shares, diagnose, next_to};
-use crate::units::Nanos;
+use super::model::{ByAnswer, MODEL};
+use super::{Case, Cause, Confidence, Diagnosis, Finding, Limitation, Shares, diagnose, next_to};
 
 /// Time by cause, and what the next interval is weighed against.
 #[derive(Clone, Debug, Default)]
@@ -13,10 +12,13 @@ pub struct Tally {
     entries: Vec<Entry>,
     shares: Shares,
     total_s: f64,
-    /// Chances of all limitations, and of each answer after calibration, times the time.
+    /// Chances of all limitations, of each answer after calibration, times the time.
     chances: ByAnswer,
-    probability: f32,
+    /// How sure the first finding was, as long as there is no other.
+    only: Option<(f32, Confidence)>,
     belief: Belief,
+    /// Mean chances by the intervals alone, the newest with the largest weight.
+    before: Option<ByAnswer>,
     memory: Memory,
     history: History,
     /// Intervals in which there was something to be judged.
@@ -48,18 +50,35 @@ impl Tally {
         self.intervals == 1
     }
 
-    /// Judges the next interval, of `span`: the finding to report, and what the items say of it if
-    /// they were asked. They remember no other interval.
-    pub fn judge(&mut self, case: &mut Case, span: Nanos) -> (Option<Finding>, Option<Box<Asked>>) {
-        case.history = self.history;
-        self.history.add(case);
-        let (finding, asked) = diagnose(case, &mut self.belief, |case| self.memory.observe(case));
-        self.intervals += u32::from(finding.is_some() || asked.is_some());
-        finding.iter().for_each(|finding| self.add(finding, span.as_secs_f64()));
-        (finding, asked)
+    /// Mean chances of the intervals so far by what each shows alone, if there are any.
+    pub fn before(&self) -> Option<ByAnswer> {
+        self.before
     }
 
-    fn add(&mut self, finding: &Finding, span_s: f64) {
+    /// Judges the next interval by itself and by those before it, and remembers what the items say
+    /// of it if they are asked.
+    pub fn judge(&mut self, case: &mut Case) -> Diagnosis {
+        case.history = self.history;
+        self.history.add(case);
+        let diagnosis = diagnose(case, &mut self.belief, |case| self.memory.observe(case));
+        self.intervals += u32::from(diagnosis.finding.is_some() || diagnosis.asked.is_some());
+        diagnosis
+    }
+
+    /// Takes the chances of an interval for those that follow.
+    pub fn remember(&mut self, chances: &ByAnswer) {
+        match &mut self.before {
+            None => self.before = Some(*chances),
+            Some(means) => {
+                for (mean, chance) in means.iter_mut().zip(chances) {
+                    *mean += (chance - *mean) * NEWEST;
+                }
+            }
+        }
+    }
+
+    /// Adds what limited an interval of `span_s` seconds.
+    pub fn add(&mut self, finding: &Finding, span_s: f64) {
         match self.entries.iter_mut().find(|entry| entry.cause == finding.cause) {
             Some(entry) => entry.time_s += span_s,
             None => {
@@ -68,10 +87,13 @@ impl Tally {
                 self.entries.push(Entry { cause: finding.cause, time_s: span_s });
             }
         }
-        for (sum, chance) in self.chances.iter_mut().zip(finding.chances) {
+        let mut chances = finding.chances;
+        chances[finding.cause.limitation() as usize] = finding.probability;
+        for (sum, chance) in self.chances.iter_mut().zip(chances) {
             *sum += chance * span_s as f32;
         }
-        self.probability += finding.probability * span_s as f32;
+        let is_first = self.total_s == 0.0;
+        self.only = is_first.then_some((finding.probability, finding.confidence));
         self.shares.add(&finding.shares, span_s);
         self.total_s += span_s;
     }
@@ -79,9 +101,8 @@ impl Tally {
     /// The limitation that held for the longest time, with the cause of most of this time; the
     /// shares are those of the whole time.
     ///
-    /// It is as likely as an answer of its mean chance, also over the time in which others held. In
-    /// the worlds that calibrate it is the limit of the longest time as often as that says: of
-    /// 12,299 directions the two are 2.3 % apart (ECE), 5.6 % with its mean where it held.
+    /// The mean of its chances tells how often it is right, also over the time in which others
+    /// held; that of one interval alone is as sure as it.
     pub fn longest(&self) -> Option<Finding> {
         let time = |answer: Limitation| -> f64 {
             let mine = self.entries.iter().filter(|entry| entry.cause.limitation() == answer);
@@ -93,12 +114,10 @@ impl Tally {
         })?;
         let answer = longest.cause.limitation();
         let chances = self.chances.map(|sum| sum / self.total_s as f32);
-        let is_alone = self.entries.iter().all(|entry| entry.cause.limitation() == answer);
-        let probability = match is_alone {
-            true => self.probability / self.total_s as f32,
-            false => MODEL.calibrated(chances[answer as usize]),
-        };
-        let confidence = MODEL.confidence(probability);
+        let (probability, confidence) = self.only.unwrap_or_else(|| {
+            let probability = MODEL.whole.calibrated(chances[answer as usize]);
+            (probability, MODEL.whole.confidence(probability))
+        });
         let alternative = next_to(answer, &chances, probability);
         let shares = self.shares.scaled(1.0 / self.total_s);
         Some(Finding {
@@ -121,10 +140,12 @@ impl Tally {
     }
 }
 
+/// Weight of the newest interval among those before one.
+const NEWEST: f32 = 0.25;
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnosis::Confidence;
     use crate::diagnosis::model::ANSWERS;
 
     fn finding(cause: Cause, probability: f32) -> Finding {
@@ -132,7 +153,7 @@ mod tests {
         let mut chances = [0.0; ANSWERS];
         chances[cause.limitation() as usize] = probability;
         chances[Limitation::Transport as usize] += 1.0 - probability;
-        let confidence = MODEL.confidence(probability);
+        let confidence = MODEL.alone.confidence(probability);
         Finding { cause, probability, confidence, alternative: None, chances, shares }
     }
 
@@ -145,7 +166,7 @@ mod tests {
         let longest = tally.longest().expect("some");
         assert_eq!(longest.cause, Cause::UnsharedLoss);
         // 0.9 in 4.5 of 7.5 s, and 0 in the others.
-        assert!((longest.probability - MODEL.calibrated(0.54)).abs() < 1e-6);
+        assert!((longest.probability - MODEL.whole.calibrated(0.54)).abs() < 1e-6);
         assert_eq!(longest.alternative.map(|next| next.0), Some(Limitation::Transport));
         assert!((longest.shares.network - 1.0).abs() < 1e-9);
         assert_eq!(tally.causes()[0].0, Cause::SlowStart);
@@ -170,8 +191,8 @@ mod tests {
         let longest = tally.longest().expect("some");
         assert_eq!(longest.cause, Cause::UnsharedQueue);
         assert!((longest.chances[Limitation::UnsharedBottleneck as usize] - 0.45).abs() < 1e-6);
-        assert_eq!(longest.probability, MODEL.calibrated(0.45));
-        assert_eq!(longest.confidence, MODEL.confidence(longest.probability));
+        assert_eq!(longest.probability, MODEL.whole.calibrated(0.45));
+        assert_eq!(longest.confidence, MODEL.whole.confidence(longest.probability));
         let (next, chance) = longest.alternative.expect("another");
         assert_eq!(next, Limitation::Transport);
         assert!(chance <= longest.probability && chance > 0.2, "{chance}");

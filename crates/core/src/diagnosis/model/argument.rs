@@ -2,7 +2,7 @@
 //! those of the likeliest other answer.
 
 use super::{ANSWERS, Asked, ByAnswer, Model, STEADY, likeliest_kind, varying};
-use crate::diagnosis::items::{self, COUNT, Unit};
+use crate::diagnosis::items::{self, COUNT, Item, Unit};
 use crate::diagnosis::words;
 
 /// Items with their values and what they weighed, in log-odds against the likeliest other answer.
@@ -15,9 +15,15 @@ pub struct Argument {
 }
 
 impl Model {
-    /// The argument for `answer`, where these are the chances of all.
-    pub fn argument(&self, asked: &Asked, chances: &ByAnswer, answer: usize) -> Argument {
-        let Asked { observed, ends } = asked;
+    /// The argument for `answer`, where these are the chances of all, and the intervals around it
+    /// `moved` the log-odds so far.
+    pub fn argument(
+        &self,
+        asked: &Asked,
+        (chances, moved): (&ByAnswer, Option<&ByAnswer>),
+        answer: usize,
+    ) -> Argument {
+        let Asked { observed, ends, .. } = asked;
         let unlike = |at: &usize| *at != answer;
         let rival =
             (0..chances.len()).filter(unlike).max_by(|&a, &b| chances[a].total_cmp(&chances[b]));
@@ -28,21 +34,24 @@ impl Model {
             let outputs = self.forest.log_odds(ends);
             varying(&outputs).map_or(STEADY, |_| ANSWERS + likeliest_kind(&outputs))
         };
-        let (mine, other) = (output(answer), output(rival.expect("several answers")));
+        let rival = rival.expect("several answers");
+        let (mine, other) = (output(answer), output(rival));
         let moves = self.forest.moves(ends, mine, other);
         let (values, before) = moves.split_at(COUNT);
-        // Of what is unknown nothing is said.
-        let weights: [f32; COUNT] = std::array::from_fn(|item| match observed.values[item] {
-            value if value.is_nan() => 0.0,
-            _ => values[item] + before[item],
-        });
+        // Of what is unknown nothing is said. Last come the intervals around this one.
+        let weights: [f32; COUNT + 1] =
+            std::array::from_fn(|item| match observed.values.get(item) {
+                None => moved.map_or(0.0, |moved| moved[answer] - moved[rival]),
+                Some(value) if value.is_nan() => 0.0,
+                Some(_) => values[item] + before[item],
+            });
         let listed = |items: Weightiest| {
             let mut text = String::with_capacity(items.count * PHRASE_BYTES);
             for &(item, _) in &items.items[..items.count] {
                 if !text.is_empty() {
                     text.push_str("; ");
                 }
-                phrase(&mut text, item, observed.values[item], weights[item]);
+                phrase(&mut text, item, observed.values.get(item).copied(), weights[item]);
             }
             text
         };
@@ -80,9 +89,19 @@ impl Weightiest {
 }
 
 /// Adds an item with its value and weight: `round trips with a queue 82 % (+1.9)`.
-fn phrase(text: &mut String, item: usize, value: f32, weight: f32) {
-    let item = items::at(item);
-    let value = f64::from(value);
+///
+/// Without a value it is what the intervals before and after weighed.
+fn phrase(text: &mut String, item: usize, value: Option<f32>, weight: f32) {
+    match value {
+        Some(value) => named(text, items::at(item), f64::from(value)),
+        None => text.push_str(AROUND),
+    }
+    text.push_str(if weight < 0.0 { " (" } else { " (+" });
+    text.push_str(&words::decimal(f64::from(weight), 1));
+    text.push(')');
+}
+
+fn named(text: &mut String, item: &Item, value: f64) {
     text.push_str(item.plain);
     text.push(' ');
     match item.unit {
@@ -94,11 +113,10 @@ fn phrase(text: &mut String, item: usize, value: f32, weight: f32) {
         Unit::Bytes => text.push_str(&words::bytes(value)),
         Unit::Flag => text.push_str(if value > 0.5 { "yes" } else { "no" }),
     }
-    text.push_str(if weight < 0.0 { " (" } else { " (+" });
-    text.push_str(&words::decimal(f64::from(weight), 1));
-    text.push(')');
 }
 
+/// What the answers for the intervals before and after are called.
+const AROUND: &str = "the intervals before and after";
 /// Items named on each side.
 const MOST: usize = 4;
 /// Log-odds below which an item is not worth a word.
@@ -124,7 +142,7 @@ mod tests {
     #[test]
     fn a_phrase_ends_with_its_value_and_weight() {
         let mut text = String::new();
-        phrase(&mut text, 0, 0.824, 1.94);
+        phrase(&mut text, 0, Some(0.824), 1.94);
         assert!(text.ends_with(" 82 % (+1.9)"), "{text}");
     }
 }

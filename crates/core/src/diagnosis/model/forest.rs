@@ -25,7 +25,7 @@ pub struct Forest {
 }
 
 /// The leaf where the walk through each tree ends.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Ends([u8; TREES]);
 
 /// A question, and where it leads to if the column is not below the threshold: the next node is for

@@ -6,12 +6,16 @@
 //! holds every number.
 
 pub mod argument;
+pub mod around;
+pub mod curve;
 pub mod filter;
 mod forest;
 mod table;
 
 use super::memory::Observed;
-use super::{Cause, Confidence, Limitation};
+use super::{Cause, Limitation};
+use around::Around;
+use curve::Curve;
 use forest::{Ends, Forest};
 use std::sync::LazyLock;
 use table::Table;
@@ -42,10 +46,12 @@ pub struct Said {
 }
 
 /// What the items say of an interval, and where that led to in the trees: an argument needs both.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Asked {
     /// What the items say.
     pub observed: Observed,
+    /// What the trees make of it.
+    pub said: Said,
     ends: Ends,
 }
 
@@ -62,45 +68,26 @@ pub struct Model {
     forest: Forest,
     /// How an interval follows on the one before.
     pub filter: filter::Settings,
-    /// Chance of the likeliest answer, and how often it is right.
-    calibration: Vec<(f32, f32)>,
-    /// Probabilities from which an answer is medium, and high.
-    cuts: [f32; 2],
+    /// How often an answer is right that rests on an interval and those before it.
+    pub alone: Curve,
+    /// What the intervals around one say of it.
+    pub around: Around,
+    /// How often the answer for a direction of several intervals is right.
+    pub whole: Curve,
 }
 
 impl Model {
     /// Asks the trees about what the items say.
     pub fn ask(&self, observed: Observed) -> Box<Asked> {
-        Box::new(Asked { ends: self.forest.ends(&observed), observed })
+        let ends = self.forest.ends(&observed);
+        Box::new(Asked { said: self.said(&ends), ends, observed })
     }
 
-    /// What they answer.
-    pub fn said(&self, asked: &Asked) -> Said {
-        let outputs = self.forest.log_odds(&asked.ends);
+    fn said(&self, ends: &Ends) -> Said {
+        let outputs = self.forest.log_odds(ends);
         let mut log_odds = *outputs.first_chunk().expect("the answers come first");
         log_odds[STEADY] = together(outputs[STEADY], varies(&outputs));
         Said { log_odds, varying: varying(&outputs) }
-    }
-
-    /// How often an answer of this chance is right, as measured on what was not fitted.
-    pub fn calibrated(&self, chance: f32) -> f32 {
-        let after = self.calibration.partition_point(|&(from, _)| from <= chance);
-        let (Some(&(a, right_a)), Some(&(b, right_b))) =
-            (self.calibration.get(after.wrapping_sub(1)), self.calibration.get(after))
-        else {
-            let end = if after == 0 { self.calibration.first() } else { self.calibration.last() };
-            return end.map_or(chance, |&(_, right)| right);
-        };
-        right_a + (right_b - right_a) * (chance - a) / (b - a)
-    }
-
-    /// The confidence of an answer that is right so often.
-    pub fn confidence(&self, probability: f32) -> Confidence {
-        match self.cuts {
-            [_, high] if probability >= high => Confidence::High,
-            [medium, _] if probability >= medium => Confidence::Medium,
-            _ => Confidence::Low,
-        }
     }
 
     fn read(bytes: &[u8]) -> Model {
@@ -112,9 +99,9 @@ impl Model {
             trust: table.f32(),
             prior: table.by_answer(),
         };
-        let calibration = table.many(|table| (table.f32(), table.f32()));
-        let cuts = [table.f32(), table.f32()];
-        Model { provenance, forest, filter, calibration, cuts }
+        let (alone, around) = (Curve::read(&mut table), Around::read(&mut table));
+        let whole = Curve::read(&mut table);
+        Model { provenance, forest, filter, alone, around, whole }
     }
 }
 
@@ -180,7 +167,7 @@ mod tests {
     #[test]
     fn chances_add_up_to_one_whatever_is_known() {
         let observed = Memory::default().observe(&Case::default());
-        let chances = softmax(&MODEL.said(&MODEL.ask(observed)).log_odds);
+        let chances = softmax(&MODEL.ask(observed).said.log_odds);
         assert!((chances.iter().sum::<f32>() - 1.0).abs() < 1e-5, "{chances:?}");
     }
 
@@ -189,7 +176,7 @@ mod tests {
         let observed = Memory::default().observe(&Case::default());
         let asked = MODEL.ask(observed);
         let outputs = MODEL.forest.log_odds(&asked.ends);
-        let said = MODEL.said(&asked);
+        let said = asked.said;
         let kinds: f32 = outputs[ANSWERS..].iter().map(|odds| odds.exp()).sum();
         let all = outputs[STEADY].exp() + kinds;
         assert!((said.log_odds[STEADY].exp() - all).abs() < 1e-4 * all, "{said:?} {outputs:?}");
@@ -208,13 +195,5 @@ mod tests {
         assert_eq!(said(0.0, 3.0, 2.5), Some(Cause::UnsharedVarying));
         assert_eq!(said(0.0, 0.5, -9.0), None);
         assert_eq!(said(0.0, 0.5, 0.5), Some(Cause::UnsharedVarying));
-    }
-
-    #[test]
-    fn a_surer_answer_is_right_more_often() {
-        let right: Vec<f32> = (0..=100).map(|n| MODEL.calibrated(n as f32 / 100.0)).collect();
-        assert!(right.is_sorted() && right.iter().all(|p| (0.0..=1.0).contains(p)), "{right:?}");
-        assert_eq!(MODEL.confidence(0.0), Confidence::Low);
-        assert_eq!(MODEL.confidence(1.0), Confidence::High);
     }
 }

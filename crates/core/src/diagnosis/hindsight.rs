@@ -6,7 +6,7 @@ use super::prospect::Prospects;
 use super::{Case, Finding};
 use std::collections::VecDeque;
 
-/// An interval in doubt: some 500 bytes.
+/// An interval in doubt, in some 250 bytes.
 #[derive(Debug)]
 pub struct Doubt {
     /// The log-odds of its answers by its items.

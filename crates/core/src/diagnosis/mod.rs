@@ -159,7 +159,7 @@ pub fn diagnose(
     }
     let asked = MODEL.ask(look(case));
     let mut log_odds = asked.said.log_odds;
-    possible::rule(&mut log_odds, case);
+    possible::Ruling::of(case).rule(&mut log_odds);
     let chances = belief.follow(&MODEL.filter, &log_odds, case.facts.span_s as f32);
     Diagnosis {
         finding: prospect::concluded(case, chances, asked.said.varying, &MODEL.alone),

@@ -4,19 +4,34 @@ use super::brief::INITIAL_WINDOW;
 use super::model::{ANSWERS, ByAnswer};
 use super::{Case, Limitation, silence};
 
-/// Holds log-odds to the facts, whatever they come from.
-pub fn rule(log_odds: &mut ByAnswer, case: &Case) {
-    rule_out(log_odds, case);
-    if silence::is_certain(case) {
-        log_odds[Limitation::Unresponsive as usize] += CERTAIN;
-    }
+/// What the facts of an interval rule out, and what they are certain of.
+#[derive(Clone, Copy, Debug)]
+pub struct Ruling {
+    /// A bit for each answer that they rule out.
+    impossible: u16,
+    /// Nobody answers.
+    unresponsive: bool,
 }
 
-/// Takes the answers away that the facts rule out.
-fn rule_out(log_odds: &mut ByAnswer, case: &Case) {
-    for answer in Limitation::ALL.iter().take(ANSWERS) {
-        if !is_possible(*answer, case) {
-            log_odds[*answer as usize] -= IMPOSSIBLE;
+impl Ruling {
+    /// Of a case.
+    pub fn of(case: &Case) -> Ruling {
+        let ruled_out = (0..ANSWERS).filter(|&at| !is_possible(Limitation::ALL[at], case));
+        Ruling {
+            impossible: ruled_out.fold(0, |bits, at| bits | 1 << at),
+            unresponsive: silence::is_certain(case),
+        }
+    }
+
+    /// Holds log-odds to the facts, whatever they come from.
+    pub fn rule(self, log_odds: &mut ByAnswer) {
+        for (at, odds) in log_odds.iter_mut().enumerate() {
+            if self.impossible & 1 << at != 0 {
+                *odds -= IMPOSSIBLE;
+            }
+        }
+        if self.unresponsive {
+            log_odds[Limitation::Unresponsive as usize] += CERTAIN;
         }
     }
 }

@@ -3,14 +3,16 @@
 
 use super::model::curve::Curve;
 use super::model::{ANSWERS, ByAnswer};
-use super::{Case, Cause, Confidence, Finding, Limitation, Shares};
-use super::{doubt, most_likely, next_to, possible};
+use super::possible::{self, Ruling};
+use super::shares::{Owners, Waits};
+use super::{Case, Cause, Confidence, Finding, Limitation, doubt, most_likely, next_to};
 
 /// What an answer would be.
 #[derive(Clone, Copy, Debug)]
 struct Prospect {
     cause: Cause,
-    shares: Shares,
+    /// Whose the waits would be.
+    owners: Owners,
     /// The facts speak against it: nobody is very sure of it.
     is_contradicted: bool,
 }
@@ -20,8 +22,8 @@ struct Prospect {
 pub struct Prospects {
     /// Nothing where the capture does not show what the answer would rest on.
     answers: [Option<Prospect>; ANSWERS],
-    /// What facts add to the log-odds.
-    ruled: ByAnswer,
+    waits: Waits,
+    ruling: Ruling,
 }
 
 impl Prospect {
@@ -33,12 +35,13 @@ impl Prospect {
             Limitation::UnsharedBottleneck => varying.unwrap_or_else(|| answer.cause(case)),
             _ => answer.cause(case),
         };
-        let shares = Shares::of(case, cause);
+        let owners = Owners::of(case, cause);
+        let shares = owners.shares(&Waits::of(case));
         let is_contradicted = doubt::is_contradicted(cause.limitation(), &shares, case);
-        Some(Prospect { cause, shares, is_contradicted })
+        Some(Prospect { cause, owners, is_contradicted })
     }
 
-    fn found(self, chances: ByAnswer, curve: &Curve) -> Finding {
+    fn found(self, waits: &Waits, chances: ByAnswer, curve: &Curve) -> Finding {
         let answer = self.cause.limitation();
         let probability = curve.calibrated(chances[answer as usize]);
         let most = if self.is_contradicted { Confidence::Medium } else { Confidence::High };
@@ -48,7 +51,7 @@ impl Prospect {
             confidence: curve.confidence(probability).min(most),
             alternative: next_to(answer, &chances, probability),
             chances,
-            shares: self.shares,
+            shares: self.owners.shares(waits),
         }
     }
 }
@@ -56,21 +59,19 @@ impl Prospect {
 impl Prospects {
     /// Of a case, whose link of its own would be `varying`.
     pub fn of(case: &Case, varying: Option<Cause>) -> Prospects {
-        let mut ruled = [0.0; ANSWERS];
-        possible::rule(&mut ruled, case);
         let answers = std::array::from_fn(|at| Prospect::of(Limitation::ALL[at], case, varying));
-        Prospects { answers, ruled }
+        Prospects { answers, waits: Waits::of(case), ruling: Ruling::of(case) }
     }
 
     /// Holds log-odds to the facts.
     pub fn rule(&self, log_odds: &mut ByAnswer) {
-        log_odds.iter_mut().zip(self.ruled).for_each(|(odds, ruled)| *odds += ruled);
+        self.ruling.rule(log_odds);
     }
 
     /// What chances of all answers make of it.
     pub fn concluded(&self, chances: ByAnswer, curve: &Curve) -> Option<Finding> {
         let prospect = self.answers[most_likely(&chances) as usize]?;
-        Some(prospect.found(chances, curve))
+        Some(prospect.found(&self.waits, chances, curve))
     }
 }
 
@@ -83,7 +84,7 @@ pub fn concluded(
     curve: &Curve,
 ) -> Option<Finding> {
     let prospect = Prospect::of(most_likely(&chances), case, varying)?;
-    Some(prospect.found(chances, curve))
+    Some(prospect.found(&Waits::of(case), chances, curve))
 }
 
 #[cfg(test)]
@@ -122,9 +123,6 @@ mod tests {
             assert_eq!(prospects.concluded(chances, &MODEL.alone), found);
             assert_eq!(found.map(|found| found.cause.limitation() as usize), Some(answer));
         }
-        let (mut ruled, mut prepared) = ([1.0; ANSWERS], [1.0; ANSWERS]);
-        possible::rule(&mut ruled, &case);
-        prospects.rule(&mut prepared);
-        assert_eq!(ruled, prepared);
+        assert!(size_of::<Prospects>() <= 128, "{} bytes", size_of::<Prospects>());
     }
 }

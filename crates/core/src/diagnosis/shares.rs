@@ -20,22 +20,44 @@ pub struct Shares {
     pub recovery: f64,
 }
 
+/// The waits that shares are made of, as parts of the time.
+#[derive(Clone, Copy, Debug)]
+pub struct Waits {
+    idle: f64,
+    dry: f64,
+    unused: f64,
+    receiver: f64,
+    network: f64,
+    recovery: f64,
+    woken: f64,
+}
+
+/// Whose these waits were, if a cause limited the interval.
+#[derive(Clone, Copy, Debug)]
+pub struct Owners {
+    blind: bool,
+    paced: bool,
+    moved: Moved,
+}
+
+/// What the cause shows to be another's than its waits seemed to tell.
+#[derive(Clone, Copy, Debug)]
+enum Moved {
+    Nothing,
+    /// A queue that ran dry behind a full buffer waited for room in it.
+    Dry,
+    /// The network's waits were the receiver's.
+    ToReceiver,
+    /// The network's waits were the application's: all of them, or those that an acknowledgement
+    /// ended.
+    ToApplication,
+    Woken,
+}
+
 impl Shares {
     /// Of an interval with this cause.
     pub fn of(case: &Case, cause: Cause) -> Shares {
-        let facts = &case.facts;
-        let answer = cause.limitation();
-        let blind = application::is_blind(case, answer);
-        let paced = !blind && application::is_paced(case, answer);
-        let if_so = |so: bool, share: f64| if so { share } else { 0.0 };
-        let mut shares = Shares {
-            application: if_so(!blind, facts.idle) + facts.dry + if_so(paced, facts.unused),
-            receiver_window: facts.receiver,
-            network: facts.network + if_so(blind, facts.idle) + if_so(!paced, facts.unused),
-            recovery: facts.recovery,
-        };
-        shares.attribute(case, cause);
-        shares
+        Owners::of(case, cause).shares(&Waits::of(case))
     }
 
     /// Adds `other`, weighted.
@@ -52,41 +74,92 @@ impl Shares {
         scaled.add(self, factor);
         scaled
     }
+}
 
-    /// Moves the time that the cause shows to be another's than its waits seemed to tell.
-    fn attribute(&mut self, case: &Case, cause: Cause) {
+impl Waits {
+    /// Of an interval.
+    pub fn of(case: &Case) -> Waits {
+        let facts = &case.facts;
+        Waits {
+            idle: facts.idle,
+            dry: facts.dry,
+            unused: facts.unused,
+            receiver: facts.receiver,
+            network: facts.network,
+            recovery: facts.recovery,
+            woken: facts.woken,
+        }
+    }
+}
+
+impl Owners {
+    /// Of an interval with this cause.
+    pub fn of(case: &Case, cause: Cause) -> Owners {
+        let answer = cause.limitation();
+        let blind = application::is_blind(case, answer);
+        let paced = !blind && application::is_paced(case, answer);
+        let unmoved = Owners { blind, paced, moved: Moved::Nothing };
+        let shares = unmoved.shares(&Waits::of(case));
+        Owners { moved: Moved::of(case, cause, &shares), ..unmoved }
+    }
+
+    /// The shares of an interval with these waits.
+    pub fn shares(self, waits: &Waits) -> Shares {
+        let if_so = |so: bool, share: f64| if so { share } else { 0.0 };
+        let Owners { blind, paced, moved } = self;
+        let mut shares = Shares {
+            application: if_so(!blind, waits.idle) + waits.dry + if_so(paced, waits.unused),
+            receiver_window: waits.receiver,
+            network: waits.network + if_so(blind, waits.idle) + if_so(!paced, waits.unused),
+            recovery: waits.recovery,
+        };
+        match moved {
+            Moved::Nothing => {}
+            Moved::Dry => {
+                let waited = waits.dry.min(shares.application);
+                shares.application -= waited;
+                shares.network += waited;
+            }
+            Moved::ToReceiver => shares.receiver_window += std::mem::take(&mut shares.network),
+            Moved::ToApplication => shares.application += std::mem::take(&mut shares.network),
+            Moved::Woken => {
+                let waited = waits.woken.min(shares.network);
+                shares.network -= waited;
+                shares.application += waited;
+            }
+        }
+        shares
+    }
+}
+
+impl Moved {
+    /// In an interval with this cause, of which the waits make these shares.
+    fn of(case: &Case, cause: Cause, shares: &Shares) -> Moved {
+        let unseen = |share: f64| share < threshold::UNSEEN;
         match cause.limitation() {
-            Limitation::Application => self.settle_application(case, cause),
-            // A queue that runs dry behind a full buffer waits for room in it.
-            _ if cause == Cause::SenderBuffer => {
-                let waited = case.facts.dry.min(self.application);
-                self.application -= waited;
-                self.network += waited;
-            }
+            Limitation::Application => Moved::by_application(case, cause, shares),
+            _ if cause == Cause::SenderBuffer => Moved::Dry,
             Limitation::ReceiverWindow
-                if self.receiver_window < threshold::UNSEEN || receiver_window::is_filled(case) =>
+                if unseen(shares.receiver_window) || receiver_window::is_filled(case) =>
             {
-                self.receiver_window += std::mem::take(&mut self.network);
+                Moved::ToReceiver
             }
-            _ => {}
+            _ => Moved::Nothing,
         }
     }
 
-    fn settle_application(&mut self, case: &Case, cause: Cause) {
+    fn by_application(case: &Case, cause: Cause, shares: &Shares) -> Moved {
         // What leaves at the sender's own pace waits for that, whatever comes in between; and of
         // a segment or two in flight none waits for a window.
-        let clear = self.application >= threshold::CLEAR_SHARE
+        let clear = shares.application >= threshold::CLEAR_SHARE
             || case.facts.flight_segments <= threshold::TINY_FLIGHT;
         let paced = cause == Cause::ApplicationPaced
             && (case.context.own_pace || clear && application::is_always_paced(case));
-        let waited = if paced || self.application < threshold::UNSEEN {
-            self.network
-        } else {
+        match paced || shares.application < threshold::UNSEEN {
+            true => Moved::ToApplication,
             // Chance ends waits right after an acknowledgement now and then, as a send buffer does.
-            case.facts.woken.min(self.network)
-        };
-        self.network -= waited;
-        self.application += waited;
+            false => Moved::Woken,
+        }
     }
 }
 

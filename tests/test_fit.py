@@ -27,6 +27,12 @@ def constant(path, name):
     raise AssertionError(f"{path} has no {name}")
 
 
+def constant_of_core(path, name):
+    """Read a number that core declares."""
+    [number] = re.findall(rf"^const {name}: \w+ = ([\d.e-]+);", (ROOT / path).read_text(), re.M)
+    return float(number)
+
+
 def part(flows, starts, right, *, group="world 1", tap="sender"):
     """Make the arrays of a capture: item 0 of a row is its number."""
     count = len(flows)
@@ -201,6 +207,12 @@ def test_draws_are_different_variants():
     # The same draw is the same variants.
     again = gather.variants(gather.DRAW_FIT, 1)
     assert {(case.name, str(case.spec)) for case in again} == fitted
+
+
+def test_core_weighs_neighbours_as_they_were_weighed_in_the_fit():
+    for file, name in (("hindsight", "LATER"), ("tally", "NEWEST"), ("model/around", "LEAST")):
+        in_core = constant_of_core(f"crates/core/src/diagnosis/{file}.rs", name)
+        assert in_core == constant("tools/fit/around.py", name), name
 
 
 def test_real_captures_that_judge_are_not_fitted():

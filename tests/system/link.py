@@ -17,8 +17,11 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+import tcpwhy as api
 
 NEAR, FAR = "twnear", "twfar"
 """The ends: frames are put on `FAR`, `NEAR` is watched."""
@@ -153,6 +156,21 @@ def rows(connection, table: str, *, without: Sequence[str] = ()) -> list[tuple]:
     columns = [name for name, *_ in connection.execute(f"DESCRIBE {table}").fetchall()]
     chosen = ", ".join(c for c in columns if c not in (*PLACES, *ADDED, *without))
     return sorted(connection.execute(f"SELECT {chosen} FROM {table}").fetchall(), key=repr)
+
+
+def read_as_a_link(file: Path, tables: Sequence[str], *, interval: str) -> Any:
+    """Analyse a capture as a link would be: no interval waits for those that follow.
+
+    What is sure by itself must be the same where the file is read as a file.
+    """
+    at_once = api.analyze(file, table=tables, interval=interval, pace=100.0).to_duckdb()
+    waited = api.analyze(file, table=tables, interval=interval).to_duckdb()
+    sure = "SELECT flow_id, direction, start_ns, cause FROM intervals WHERE confidence = 'high'"
+    sure_at_once = set(at_once.execute(sure).fetchall())
+    assert sure_at_once <= set(waited.execute(sure).fetchall())
+    same = "SELECT flow_id, direction, start_ns, end_ns, data_packets FROM intervals"
+    assert sorted(at_once.execute(same).fetchall()) == sorted(waited.execute(same).fetchall())
+    return at_once
 
 
 def transfer(link: Link, sizes: Sequence[int], *, pause_s: float = 0.0) -> None:

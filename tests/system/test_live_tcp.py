@@ -16,7 +16,10 @@ WORKERS = (1, 2, 4)
 
 
 def watched(link, tool, folder):
-    """Watch transfers with every number of workers and tcpdump; give what the file says."""
+    """Watch transfers with every number of workers and tcpdump.
+
+    Give what the file says where its rows come at once, as those of a link do.
+    """
     file = folder / "link.pcap"
     precise = ("--time-stamp-precision=nano", "-s", "256", "-B", "65536", "-w", file)
     tcpdump = link.command(tool("tcpdump"), "-i", links.NEAR, *precise)
@@ -31,7 +34,7 @@ def watched(link, tool, folder):
             time.sleep(0.2)
         dumping.send_signal(signal.SIGINT)
         dumping.communicate(timeout=20)
-    return api.analyze(file, table=TABLES, interval="20ms").to_duckdb()
+    return links.read_as_a_link(file, TABLES, interval="20ms")
 
 
 @contextmanager

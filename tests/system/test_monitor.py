@@ -28,7 +28,10 @@ def link():
 
 
 def test_live_rows_are_those_of_the_file(link, tool, tmp_path):
-    """monitor with 1, 2 and 4 workers beside tcpdump, on the same packets at the same time."""
+    """monitor with 1, 2 and 4 workers beside tcpdump, on the same packets at the same time.
+
+    The file gives its rows at once as well: else intervals in doubt would wait for others.
+    """
     transfers = [packets.transfer(120, port=40_000 + n, start=n * 10**6) for n in range(24)]
     frames = [data for _, data in sorted(frame for flow in transfers for frame in flow)]
     file = tmp_path / "link.pcap"
@@ -46,7 +49,7 @@ def test_live_rows_are_those_of_the_file(link, tool, tmp_path):
                 time.sleep(0.01)
         dumping.send_signal(signal.SIGINT)
         dumping.communicate(timeout=20)
-    offline = api.analyze(file, table=TABLES, interval="20ms").to_duckdb()
+    offline = links.read_as_a_link(file, TABLES, interval="20ms")
     for workers in (1, 2, 4):
         live = api.Store(tmp_path / f"store{workers}").connect()
         for table in TABLES:

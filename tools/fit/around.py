@@ -74,7 +74,7 @@ class Step:
     """The step as fitted: what each number adds to the log-odds of each answer."""
 
     weights: Array
-    """One row for each column of a neighbours."""
+    """One row for each column of `Neighbours`."""
 
     def logits(self, neighbours: Neighbours) -> Array:
         """Give the log-odds of the answers."""

@@ -4,16 +4,18 @@
 use super::evidence::inflated;
 use super::{Case, Confidence, Finding, Limitation, Shares, brief};
 
-/// How sure a finding is where its own facts may contradict it: no more than medium then.
+/// How sure a finding is where its own facts may contradict it.
 pub fn tempered(finding: &Finding, case: &Case) -> Confidence {
-    match is_contradicted(finding.cause.limitation(), &finding.shares, case) {
-        true => finding.confidence.min(Confidence::Medium),
-        false => finding.confidence,
-    }
+    finding.confidence.min(most(finding.cause.limitation(), &finding.shares, case))
 }
 
-/// Whether the facts speak against an answer with these shares of the time.
-pub fn is_contradicted(answer: Limitation, shares: &Shares, case: &Case) -> bool {
+/// How sure an answer with these shares of the time may be at most: medium where the facts speak
+/// against it.
+pub fn most(answer: Limitation, shares: &Shares, case: &Case) -> Confidence {
+    if is_contradicted(answer, shares, case) { Confidence::Medium } else { Confidence::High }
+}
+
+fn is_contradicted(answer: Limitation, shares: &Shares, case: &Case) -> bool {
     is_without_time(answer, shares, case)
         || brief::fits(case)
         || is_hardly_reached(answer, case)

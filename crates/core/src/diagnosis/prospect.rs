@@ -13,8 +13,8 @@ struct Prospect {
     cause: Cause,
     /// Whose the waits would be.
     owners: Owners,
-    /// The facts speak against it: nobody is very sure of it.
-    is_contradicted: bool,
+    /// How sure it may be.
+    most: Confidence,
 }
 
 /// What all answers would be of an interval.
@@ -37,18 +37,16 @@ impl Prospect {
         };
         let owners = Owners::of(case, cause);
         let shares = owners.shares(&Waits::of(case));
-        let is_contradicted = doubt::is_contradicted(cause.limitation(), &shares, case);
-        Some(Prospect { cause, owners, is_contradicted })
+        Some(Prospect { cause, owners, most: doubt::most(cause.limitation(), &shares, case) })
     }
 
     fn found(self, waits: &Waits, chances: ByAnswer, curve: &Curve) -> Finding {
         let answer = self.cause.limitation();
         let probability = curve.calibrated(chances[answer as usize]);
-        let most = if self.is_contradicted { Confidence::Medium } else { Confidence::High };
         Finding {
             cause: self.cause,
             probability,
-            confidence: curve.confidence(probability).min(most),
+            confidence: curve.confidence(probability).min(self.most),
             alternative: next_to(answer, &chances, probability),
             chances,
             shares: self.owners.shares(waits),

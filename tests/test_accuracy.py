@@ -13,6 +13,7 @@ from accuracy import (
     remedies,
     scenario,
     simulated,
+    spread,
     tables,
     truth,
     wild,
@@ -316,8 +317,25 @@ def test_a_whole_direction_is_right_by_the_longest_time():
     found = wild_whole.directions([*rows, _interval(3, "transport", "backward")])
     assert [row["true_limitations"] for row in found] == ["transport policer", "transport"]
     assert [row["limitation"] for row in found] == ["policer", "policer"]
-    with_kinds = [row | {"world": 0} for row in found]
-    assert [row.is_right for row in wild.told(with_kinds)] == [True, False]
+    assert [row.is_right for row in wild.told(found)] == [True, False]
+
+
+def test_a_range_says_how_far_the_draw_of_worlds_goes():
+    worlds = range(400)
+    # Nine of ten worlds are right; each interval by itself, or ten of a world alike.
+    once = [(world, world % 10 > 0) for world in worlds]
+    alike = [(world // 10, world // 10 % 10 > 0) for world in worlds]
+    low, high = spread.between(once)
+    # Two standard deviations of a share of 0.9 in 400 draws are 0.03.
+    assert 0.86 < low < 0.88
+    assert 0.92 < high < 0.94
+    wide_low, wide_high = spread.between(alike)
+    assert wide_low < low
+    assert wide_high > high
+    assert spread.ranged(once) == f"90.0 % ({100 * low:.0f}–{100 * high:.0f})"
+    assert spread.between([(world, True) for world in worlds]) == (1, 1)
+    assert spread.ranged([(7, True), (7, False)]) == "50.0 %"
+    assert spread.ranged([]) == ""
 
 
 def test_a_whole_direction_counts_where_its_truth_is_known():

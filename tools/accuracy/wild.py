@@ -9,12 +9,13 @@ from functools import cache
 from typing import Any
 
 from accuracy import wild_whole
+from accuracy.spread import ranged
 from accuracy.tables import Rate, grid, share
 from tcpwhy import vocabulary, worlds
 
 JUDGED_FROM = 400_000
 """Seeds below this one, and from 10,000,000 on, were fitted, or calibrate."""
-WORLDS = 1600
+WORLDS = 3200
 BINS = 10
 OWN = "unshared_bottleneck"
 KINDS = {
@@ -39,8 +40,7 @@ class Told:
     paper: str | None
     confidence: str | None
     probability: float | None
-    kinds: frozenset[str]
-    """Of links whose rate varies by itself."""
+    world: int
 
     @property
     def is_right(self) -> bool:
@@ -74,7 +74,7 @@ def told(rows: Iterable[dict[str, Any]]) -> list[Told]:
             row["limitation_siekkinen"],
             row["confidence"],
             row["probability"],
-            kinds(row["world"]),
+            row["world"],
         )
         for row in rows
         if row["true_limitations"]
@@ -101,7 +101,8 @@ def section(found: Sequence[World]) -> Iterator[str]:
     yield (
         f"{len(found)} [random worlds](worlds.md) whose seeds, from {JUDGED_FROM} on, nothing was\n"
         f"fitted or chosen on: {len(rows):,} intervals at all taps. The expected calibration\n"
-        f"error is {calibration_error(rows):.1%}, in {BINS} bins of equal counts."
+        f"error is {calibration_error(rows):.1%}, in {BINS} bins of equal counts. In brackets is\n"
+        "where a share lies in 95 % of other draws of as many worlds."
     )
     yield by(rows, "truth", lambda row: row.allowed[0])
     yield by(rows, "tap", lambda row: row.tap)
@@ -129,9 +130,9 @@ def varying(rows: Sequence[Told]) -> str:
     lines = []
     for name, words in causes.items():
         named = [row for row in own if row.cause in words]
-        true = [row for row in own if row.kinds.intersection(words)]
+        true = [row for row in own if kinds(row.world).intersection(words)]
         found = Rate(sum(row.cause in words for row in true), len(true))
-        right = Rate(sum(bool(row.kinds.intersection(words)) for row in named), len(named))
+        right = Rate(sum(bool(kinds(row.world).intersection(words)) for row in named), len(named))
         lines.append([name, f"{len(true):,}", share(found), f"{len(named):,}", share(right)])
     return grid(["the link", "intervals", "called so", "called so in all", "right"], lines)
 
@@ -144,20 +145,23 @@ def calibration_error(rows: Sequence[Told]) -> float:
 
 
 def by(rows: Sequence[Told], head: str, key: Callable[[Told], str], each: str = "intervals") -> str:
-    """Give a table of how often answers are right, by a key; `truth` has their precision, too."""
+    """Give a table of how often answers are right, by a key; `truth` has their precision, too.
+
+    In brackets is where the share lies in 95 % of other draws of as many worlds.
+    """
     lines = []
     for word in sorted({key(row) for row in rows}):
         mine = [row for row in rows if key(row) == word]
         answered = [row for row in rows if head == "truth" and row.limitation == word]
-        precision = share(_right(answered)) if head == "truth" else ""
+        precision = _ranged(answered) if head == "truth" else ""
         paper = Rate(
             sum(vocabulary.is_paper_right(row.paper, set(row.allowed)) for row in mine), len(mine)
         )
-        lines.append([word, f"{len(mine):,}", share(_right(mine)), precision, share(paper)])
+        lines.append([word, f"{len(mine):,}", _ranged(mine), precision, share(paper)])
     paper = Rate(
         sum(vocabulary.is_paper_right(row.paper, set(row.allowed)) for row in rows), len(rows)
     )
-    lines.append(["all", f"{len(rows):,}", share(_right(rows)), "", share(paper)])
+    lines.append(["all", f"{len(rows):,}", _ranged(rows), "", share(paper)])
     heads = [head, each, "right", "precision", "paper's tree"]
     return grid(heads, lines)
 
@@ -184,6 +188,10 @@ def _bins(rows: Sequence[Told]) -> Iterator[list[Told]]:
 
 def _mean(rows: Sequence[Told]) -> float:
     return sum(row.probability or 0.0 for row in rows) / len(rows)
+
+
+def _ranged(rows: Sequence[Told]) -> str:
+    return ranged([(row.world, row.is_right) for row in rows])
 
 
 def _right(rows: Sequence[Told]) -> Rate:

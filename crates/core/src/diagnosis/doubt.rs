@@ -19,6 +19,7 @@ fn is_contradicted(answer: Limitation, shares: &Shares, case: &Case) -> bool {
     is_without_time(answer, shares, case)
         || brief::fits(case)
         || is_hardly_reached(answer, case)
+        || explains_what_it_came_from(answer, case)
         || is_beside_a_full_link(answer, case)
         || rests_on_a_handful(answer, case)
         || is_full_of_holes(answer, case)
@@ -42,6 +43,16 @@ fn is_without_time(answer: Limitation, shares: &Shares, case: &Case) -> bool {
 fn is_hardly_reached(answer: Limitation, case: &Case) -> bool {
     let met = case.facts.receiver.max(case.facts.at_edge);
     answer == Limitation::ReceiverWindow && met > 0.0 && met < HARDLY_REACHED
+}
+
+/// Whether a window is to blame whose scale was inferred from the flight that it explains: whatever
+/// keeps a flight near a power of two of the window's field looks the same. Of 122 such answers with
+/// high confidence in 1,600 worlds that calibrate 91 % were right.
+fn explains_what_it_came_from(answer: Limitation, case: &Case) -> bool {
+    answer == Limitation::ReceiverWindow
+        && case.context.rwnd_max.is_none()
+        && case.context.inferred_rwnd.is_some()
+        && case.facts.closures == 0
 }
 
 /// Whether a window is to blame while a queue stands at a full link: a larger one makes it longer.
@@ -131,6 +142,21 @@ mod tests {
         let case = Case { facts, so_far, ..Case::default() };
         let confidence = Confidence::High;
         tempered(&Finding { shares, confidence, ..blamed(cause) }, &case)
+    }
+
+    #[test]
+    fn a_window_that_was_inferred_from_the_flight_is_not_sure() {
+        let sureness = |rwnd_max, closures| {
+            let facts = Facts { span_s: 3.0, packets: 900, closures, ..Facts::default() };
+            let inferred_rwnd = Some(65_535);
+            let context = Context { rwnd_max, inferred_rwnd, ..Context::default() };
+            let so_far = SoFar { packets: 900, ..SoFar::default() };
+            let case = Case { facts, context, so_far, ..Case::default() };
+            most(Limitation::ReceiverWindow, &Shares::default(), &case)
+        };
+        assert_eq!(sureness(None, 0), Confidence::Medium);
+        assert_eq!(sureness(None, 3), Confidence::High, "zero needs no scale");
+        assert_eq!(sureness(Some(65_535), 0), Confidence::High);
     }
 
     #[test]

@@ -24,9 +24,17 @@ pub fn evidence(case: &Case, finding: &Finding, say: &mut Sentence) {
         seconds(facts.span_s),
         count(u64::from(facts.timeouts), "retransmission timeout")
     );
+    if is_unheard(case) {
+        say.part().add(&["what it sent again had been acknowledged, which does not reach it"]);
+    }
     if finding.cause == Cause::UnresponsivePathMtu {
         say.part().add(&["smaller segments were acknowledged, no full-size one was"]);
     }
+}
+
+/// Whether the acknowledgements are lost, behind the observer: all that was sent again had arrived.
+fn is_unheard(case: &Case) -> bool {
+    case.facts.genuine <= 0.0
 }
 
 /// What to change.
@@ -38,9 +46,36 @@ pub fn remedy(advised: &Advised) -> String {
              path below {}; meanwhile net.ipv4.tcp_mtu_probing=1 on {src}",
             bytes(f64::from(case.context.mss_bytes))
         ),
+        _ if is_unheard(case) => format!(
+            "see what drops the acknowledgements of {dst} on their way back to {src}: a route, a \
+             firewall or a NAT that knows one direction alone"
+        ),
         _ => format!(
             "see whether {dst} is up, and whether the path or a firewall's table of connections \
              still leads to it; TCP_USER_TIMEOUT on {src} ends such a wait sooner"
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::Facts;
+    use std::net::IpAddr;
+
+    #[test]
+    fn answers_that_get_lost_are_looked_for_on_the_way_back() {
+        let [src, dst] = [1, 2].map(|host| IpAddr::from([192, 0, 2, host]));
+        let remedy = |genuine| {
+            let case = Case { facts: Facts { genuine, ..Facts::default() }, ..Case::default() };
+            let cause = Cause::UnresponsivePeer;
+            super::remedy(&Advised { case: &case, cause, headroom: None, src: &src, dst: &dst })
+        };
+        assert!(remedy(1.0).starts_with("see whether 192.0.2.2 is up"), "{}", remedy(1.0));
+        let unheard = remedy(0.0);
+        assert!(
+            unheard.starts_with("see what drops the acknowledgements of 192.0.2.2"),
+            "{unheard}"
+        );
     }
 }

@@ -186,6 +186,24 @@ fn what_was_acknowledged_before_is_sent_again_in_vain() {
 }
 
 #[test]
+fn what_is_sent_again_after_the_timer_was_not_heard_of() {
+    // The observer saw it acknowledged: that was lost later. Twice the timer runs, then new data.
+    let (flow, kinds) = after_opening(
+        "81 < 1:0 4001
+        400 > 3001:1000 1
+        400 < 1:0 4001
+        450 > 3001:1000 1
+       1400 > 3001:1000 1
+       1401 < 1:0 4001
+       1480 > 4001:1000 1",
+    );
+    assert_eq!(kinds, [["spurious_retransmission"; 3].as_slice(), &["new"]].concat());
+    let totals = &flow.halves[0].totals;
+    assert_eq!((totals.rto_events, totals.spurious_bytes), (2, 3000));
+    assert_eq!(totals.loss_events, 0, "its data arrived");
+}
+
+#[test]
 fn a_dsack_proves_a_retransmission_unneeded_afterwards() {
     let (flow, kinds) = after_opening(
         "81 < 1:0 1001 sack 2001-3001

@@ -178,6 +178,9 @@ fn cause(
             _ => StallCause::LossRecovery,
         }),
         Ended::Data(Kind::Tlp) => Some(StallCause::TailLossProbe),
+        Ended::Data(Kind::Spurious) if sent.is_some_and(|filed| filed.rto_event) => {
+            Some(StallCause::RetransmissionTimeout)
+        }
         Ended::Data(Kind::Fast | Kind::Retransmission | Kind::Spurious) => {
             Some(StallCause::LossRecovery)
         }

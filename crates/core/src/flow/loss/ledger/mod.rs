@@ -410,13 +410,16 @@ impl Ledger {
         let before = self.lowest.saturating_sub(start).min(end - start);
         self.lowest = self.lowest.min(start);
         let again = end - start - fresh;
+        let (kind, rule) = if found + before < again {
+            (Kind::Spurious, Rule::Acknowledged)
+        } else {
+            (Kind::Reordered, Rule::AcknowledgedUnseen)
+        };
+        let is_unheard = kind == Kind::Spurious && fresh == 0 && self.una >= self.next;
         Filed {
-            kind: if found + before < again { Kind::Spurious } else { Kind::Reordered },
-            rule: if found + before < again {
-                Rule::Acknowledged
-            } else {
-                Rule::AcknowledgedUnseen
-            },
+            kind,
+            rule,
+            rto_event: is_unheard && self.is_expired(entry, path),
             retransmitted_bytes: again - found - before,
             found_bytes: found,
             ..Filed::new(fresh + found + before)

@@ -47,7 +47,7 @@ impl Ledger {
         let idle = entry.ts.since(self.last_sent);
         let waited = previous.map_or(idle, |last| entry.ts.since(last));
         let stalled = entry.ts.since(self.last_progress);
-        let timer = Nanos(path.rtt.rto().0 * 8 / 10);
+        let timer = timer(path);
         let in_recovery = self.recovery.filter(|recovery| start < recovery.point);
         let srtt = path.rtt.srtt.unwrap_or(Nanos::from_millis(100));
         let expired = waited >= timer && idle >= timer.min(stalled) && idle >= Nanos(timer.0 / 2);
@@ -69,6 +69,12 @@ impl Ledger {
             self.recovery = Some(Recovery { kind, point: self.next });
         }
         (kind, rule)
+    }
+
+    /// Whether the retransmission timer expired since the last segment, where all that was sent is
+    /// acknowledged: those acknowledgements did not reach the sender.
+    pub(super) fn is_expired(&self, entry: &Entry, path: &Path) -> bool {
+        entry.ts.since(self.last_sent) >= timer(path)
     }
 
     pub(super) fn is_loss_event(&mut self, now: Nanos, path: &Path) -> bool {
@@ -98,6 +104,11 @@ impl Ledger {
             spurious: false,
         });
     }
+}
+
+/// How long the retransmission timer runs at least, as an observer knows the path.
+fn timer(path: &Path) -> Nanos {
+    Nanos(path.rtt.rto().0 * 8 / 10)
 }
 
 /// Retransmissions remembered for the tests that need an acknowledgement.

@@ -44,6 +44,12 @@ fn an_application_with_nothing_to_send_stalls_with_nothing_in_flight() {
 }
 
 #[test]
+fn a_sender_that_hears_no_acknowledgement_waits_for_its_timer() {
+    let found = after_opening("81 < 1:0 4001\n 581 > 3001:1000 1\n 581 < 1:0 4001");
+    assert_eq!(found, ["8-9 500 ms 0 spurious_retransmission retransmission_timeout"]);
+}
+
+#[test]
 fn a_server_waits_for_the_request_and_then_for_its_own_application() {
     let [client, server] = stalls(
         "  0 > 0:0 0 syn

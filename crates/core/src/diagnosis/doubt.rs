@@ -46,8 +46,8 @@ fn is_hardly_reached(answer: Limitation, case: &Case) -> bool {
 }
 
 /// Whether a window is to blame whose scale was inferred from the flight that it explains: whatever
-/// keeps a flight near a power of two of the window's field looks the same. Of 122 such answers with
-/// high confidence in 1,600 worlds that calibrate 91 % were right.
+/// keeps a flight near a power of two of the window's field looks the same. Of 122 such answers
+/// with high confidence in 1,600 worlds that calibrate 91 % were right.
 fn explains_what_it_came_from(answer: Limitation, case: &Case) -> bool {
     answer == Limitation::ReceiverWindow
         && case.context.rwnd_max.is_none()

@@ -95,7 +95,11 @@ CASES = {
         8,
         "spurious_retransmission",
         [6, 7, 8],
-        ["Frame 7 had acknowledged everything below 2,001", "was not needed"],
+        [
+            "Frame 7 had acknowledged everything below 2,001",
+            "was not needed",
+            "most likely that acknowledgement was lost after it had passed here",
+        ],
         "TCP Spurious Retransmission",
     ),
     "nothing tells why": (

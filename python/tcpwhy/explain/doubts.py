@@ -115,7 +115,10 @@ def _window(half: Half) -> Iterator[str]:
     again, needless = half.retransmitted_bytes, half.spurious_bytes
     if again and needless >= NOTABLE * again:
         share = as_share(needless / again)
-        yield f"{share} of the retransmitted bytes had not been lost: the path reorders or delays."
+        yield (
+            f"{share} of the retransmitted bytes had not been lost: the path reorders or delays,"
+            " or it loses acknowledgements."
+        )
 
 
 def _capacity(half: Half) -> Iterator[str]:

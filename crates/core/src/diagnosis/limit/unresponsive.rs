@@ -25,7 +25,8 @@ pub fn evidence(case: &Case, finding: &Finding, say: &mut Sentence) {
         count(u64::from(facts.timeouts), "retransmission timeout")
     );
     if is_unheard(case) {
-        say.part().add(&["what it sent again had been acknowledged, which does not reach it"]);
+        say.part()
+            .add(&["what it sent again had been acknowledged: no acknowledgement reaches it"]);
     }
     if finding.cause == Cause::UnresponsivePathMtu {
         say.part().add(&["smaller segments were acknowledged, no full-size one was"]);

@@ -98,7 +98,7 @@ CASES = {
         [
             "Frame 7 had acknowledged everything below 2,001",
             "was not needed",
-            "most likely that acknowledgement was lost after it had passed here",
+            "Most likely that acknowledgement was lost after it had passed here",
         ],
         "TCP Spurious Retransmission",
     ),

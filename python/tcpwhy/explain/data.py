@@ -3,10 +3,6 @@
 from collections.abc import Callable, Iterator
 
 from tcpwhy.explain.argument import Argument, span
-from tcpwhy.explain.trace import Segment
-
-TIMER = 0.8
-"""Share of the retransmission timeout from which one is assumed, as in core."""
 
 
 def new(case: Argument) -> Iterator[str]:
@@ -107,19 +103,13 @@ def by_acknowledged(case: Argument) -> Iterator[str]:
             f" {case.since(progress)} before it: whatever made the sender send it again, it"
             " was not needed."
         )
-        yield from _unheard(case, progress)
 
 
-def _unheard(case: Argument, progress: Segment) -> Iterator[str]:
-    """Why it was sent all the same, where the timer explains it."""
-    segment, silence = case.segment, case.silence()
-    in_flight = case.trace.mine('frame < $frame AND "end" > $ack', ack=progress.ack)
-    if in_flight or not silence or segment.ts_ns - silence.ts_ns < TIMER * segment.rto_ns:
-        return
-    yield (
-        f"Nothing had been sent for {case.since(silence)}, as long as the sender's timer takes:"
-        " most likely that acknowledgement was lost after it had passed here."
-    )
+def by_unheard(case: Argument) -> Iterator[str]:
+    """Spurious, and yet the timer ran out."""
+    yield from by_acknowledged(case)
+    yield from case.timer()
+    yield "Most likely that acknowledgement was lost after it had passed here."
 
 
 def unexplained(case: Argument) -> Iterator[str]:
@@ -238,5 +228,6 @@ RULES: dict[str, Teller] = {
     "recovery": by_recovery,
     "tail": by_tail,
     "acknowledged": by_acknowledged,
+    "unheard": by_unheard,
 }
 """Who tells why bytes were sent again, by the rule that decided."""

@@ -198,6 +198,8 @@ pub struct Facts {
     pub closures: u32,
     /// Retransmission timeouts.
     pub timeouts: u32,
+    /// Of these, for what had been acknowledged: the sender has not heard of it.
+    pub unheard: u32,
     /// Acknowledgements of new data.
     pub advances: u32,
     /// Mean over largest window that the receiver ever advertised.
@@ -223,6 +225,7 @@ impl Facts {
             rounds: stats.rounds,
             closures: stats.closures,
             timeouts: stats.timeouts,
+            unheard: stats.unheard,
             advances: stats.advances,
             ..Facts::default()
         };

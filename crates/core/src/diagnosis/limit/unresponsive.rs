@@ -33,9 +33,10 @@ pub fn evidence(case: &Case, finding: &Finding, say: &mut Sentence) {
     }
 }
 
-/// Whether the acknowledgements are lost, behind the observer: all that was sent again had arrived.
+/// Whether the acknowledgements are lost, behind the observer: most timers expired for what had
+/// been acknowledged.
 fn is_unheard(case: &Case) -> bool {
-    case.facts.genuine <= 0.0
+    2 * case.facts.unheard > case.facts.timeouts
 }
 
 /// What to change.
@@ -67,13 +68,14 @@ mod tests {
     #[test]
     fn answers_that_get_lost_are_looked_for_on_the_way_back() {
         let [src, dst] = [1, 2].map(|host| IpAddr::from([192, 0, 2, host]));
-        let remedy = |genuine| {
-            let case = Case { facts: Facts { genuine, ..Facts::default() }, ..Case::default() };
+        let remedy = |unheard| {
+            let facts = Facts { timeouts: 5, unheard, ..Facts::default() };
+            let case = Case { facts, ..Case::default() };
             let cause = Cause::UnresponsivePeer;
             super::remedy(&Advised { case: &case, cause, headroom: None, src: &src, dst: &dst })
         };
-        assert!(remedy(1.0).starts_with("see whether 192.0.2.2 is up"), "{}", remedy(1.0));
-        let unheard = remedy(0.0);
+        assert!(remedy(2).starts_with("see whether 192.0.2.2 is up"), "{}", remedy(2));
+        let unheard = remedy(3);
         assert!(
             unheard.starts_with("see what drops the acknowledgements of 192.0.2.2"),
             "{unheard}"

@@ -178,7 +178,7 @@ fn cause(
             _ => StallCause::LossRecovery,
         }),
         Ended::Data(Kind::Tlp) => Some(StallCause::TailLossProbe),
-        Ended::Data(Kind::Spurious) if sent.is_some_and(|filed| filed.rto_event) => {
+        Ended::Data(_) if sent.is_some_and(|filed| filed.rule == Rule::Unheard) => {
             Some(StallCause::RetransmissionTimeout)
         }
         Ended::Data(Kind::Fast | Kind::Retransmission | Kind::Spurious) => {

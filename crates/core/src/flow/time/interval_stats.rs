@@ -55,6 +55,8 @@ pub struct IntervalStats {
     pub closures: u32,
     /// Retransmission timeouts.
     pub timeouts: u32,
+    /// Of these, for what had been acknowledged: the sender has not heard of it.
+    pub unheard: u32,
     /// Acknowledgements of new data.
     pub advances: u32,
     /// Rounds: the time in which a flight is sent and acknowledged.
@@ -172,6 +174,7 @@ impl IntervalStats {
         self.answers += later.answers;
         self.closures += later.closures;
         self.timeouts += later.timeouts;
+        self.unheard += later.unheard;
         self.advances += later.advances;
         self.rounds += later.rounds;
         self.flights.merge(&later.flights);

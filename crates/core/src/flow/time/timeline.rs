@@ -10,7 +10,7 @@ use super::rounds::Round;
 use super::segmenter::{Now, Segmenter};
 use super::sums::Sums;
 use super::writer::Wait;
-use crate::flow::loss::ledger::Kind;
+use crate::flow::loss::ledger::{Kind, Rule};
 use crate::flow::observer::{Ack, Around, Data, Observer, RoundTrip};
 use crate::units::{Nanos, float};
 use crate::wire::flags;
@@ -183,6 +183,7 @@ impl Observer for Timeline {
         let stats = sums.stats_mut();
         stats.ce_marks += u32::from(data.entry.ecn() == CONGESTION_EXPERIENCED);
         stats.timeouts += u32::from(data.filed.rto_event);
+        stats.unheard += u32::from(data.filed.rule == Rule::Unheard);
         if data.is_new() {
             stats.segments += 1;
             stats.smalls += u32::from(data.small);

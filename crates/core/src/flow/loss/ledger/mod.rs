@@ -410,16 +410,18 @@ impl Ledger {
         let before = self.lowest.saturating_sub(start).min(end - start);
         self.lowest = self.lowest.min(start);
         let again = end - start - fresh;
-        let (kind, rule) = if found + before < again {
-            (Kind::Spurious, Rule::Acknowledged)
-        } else {
+        let is_drained = fresh == 0 && self.una >= self.next;
+        let (kind, rule) = if found + before >= again {
             (Kind::Reordered, Rule::AcknowledgedUnseen)
+        } else if is_drained && self.is_expired(entry, path) {
+            (Kind::Spurious, Rule::Unheard)
+        } else {
+            (Kind::Spurious, Rule::Acknowledged)
         };
-        let is_unheard = kind == Kind::Spurious && fresh == 0 && self.una >= self.next;
         Filed {
             kind,
             rule,
-            rto_event: is_unheard && self.is_expired(entry, path),
+            rto_event: rule == Rule::Unheard,
             retransmitted_bytes: again - found - before,
             found_bytes: found,
             ..Filed::new(fresh + found + before)

@@ -71,8 +71,7 @@ impl Ledger {
         (kind, rule)
     }
 
-    /// Whether the retransmission timer expired since the last segment, where all that was sent is
-    /// acknowledged: those acknowledgements did not reach the sender.
+    /// Whether nothing was sent for as long as the retransmission timer takes.
     pub(super) fn is_expired(&self, entry: &Entry, path: &Path) -> bool {
         entry.ts.since(self.last_sent) >= timer(path)
     }

@@ -24,6 +24,9 @@ pub enum Rule {
     Unexplained,
     /// All of it had been acknowledged before.
     Acknowledged,
+    /// So it had been, and nothing was sent since for as long as the retransmission timer takes: the
+    /// sender has not heard of it (RFC 6298 section 5).
+    Unheard,
     /// It was acknowledged before the capture showed it for the first time.
     AcknowledgedUnseen,
     /// IPv4 identifications that count upwards tell the order of sending.
@@ -52,6 +55,7 @@ impl Rule {
             Rule::Tail => "tail",
             Rule::Unexplained => "unexplained",
             Rule::Acknowledged => "acknowledged",
+            Rule::Unheard => "unheard",
             Rule::AcknowledgedUnseen => "acknowledged_unseen",
             Rule::Identification => "identification",
             Rule::Timestamps => "timestamps",
@@ -74,6 +78,9 @@ impl Rule {
             Rule::Tail => "it is the highest segment, sent again after nearly two round trips",
             Rule::Unexplained => "its bytes had been sent before",
             Rule::Acknowledged => "all of it had been acknowledged before",
+            Rule::Unheard => {
+                "all of it had been acknowledged, and the sender waited as long as its timer takes"
+            }
             Rule::AcknowledgedUnseen => "its acknowledgement was captured before it",
             Rule::Identification => "the IPv4 identifications tell that it was sent earlier",
             Rule::Timestamps => "the sender's timestamps tell that it was sent earlier",

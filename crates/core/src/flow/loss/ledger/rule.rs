@@ -24,7 +24,7 @@ pub enum Rule {
     Unexplained,
     /// All of it had been acknowledged before.
     Acknowledged,
-    /// So it had been, and nothing was sent since for as long as the retransmission timer takes: the
+    /// So it had been, and nothing was sent for as long as the retransmission timer takes: the
     /// sender has not heard of it (RFC 6298 section 5).
     Unheard,
     /// It was acknowledged before the capture showed it for the first time.

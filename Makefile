@@ -6,8 +6,9 @@ BIN := .venv/bin
 PIP := PATH="$(CURDIR)/.venv/bin:$$PATH" $(BIN)/pip --quiet --disable-pip-version-check
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
     $(shell find crates \( -name '*.rs' -o -name '*.bin' -o -name Cargo.toml \) -not -path '*/tests/*')
-# The extension has no tests of its own; examples are compiled by lint.
-CRATES := --locked --workspace --exclude tcpwhy-py
+# All crates, also the extension that has no tests, so that what they depend on is compiled once.
+# Examples are compiled by lint.
+CRATES := --locked --workspace
 CAPTURES := $(addprefix tests/data/, slow_reader.pcap receiver_window.pcap application.pcap \
     bulk_tbf_middle.pcap loss_middle.pcap)
 
@@ -25,12 +26,12 @@ demo: .venv/ready ## build, analyse the captures that come with the repository, 
 # The packages come over the network while the compiler works.
 test: .venv/made ## build and run the tests that need nothing but this repository
 	@$(MAKE) --no-print-directory .venv/packages & \
-	cargo test $(CRATES) --lib --tests --no-run; built=$$?; \
+	cargo test $(CRATES) --tests --no-run; built=$$?; \
 	wait $$! && exit $$built
 	@$(MAKE) --no-print-directory test-rust test-python
 
 test-rust: .venv/made
-	cargo test $(CRATES) --lib --tests
+	cargo test $(CRATES) --tests
 	cargo test $(CRATES) --doc --quiet
 
 # Each test stands alone: they are shared out among the processors.

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,16 +61,22 @@ class Breach(NamedTuple):
         return f"{self.path}:{self.line}: {self.rule}"
 
 
-class Source(NamedTuple):
+@dataclass(frozen=True)
+class Source:
     """A file under test."""
 
     path: str
     text: str
 
-    @property
+    @functools.cached_property
     def lines(self) -> list[str]:
         """The lines, without their ends."""
         return self.text.splitlines()
+
+    @functools.cached_property
+    def nodes(self) -> list[ast.AST]:
+        """The nodes of the syntax tree of Python."""
+        return list(ast.walk(ast.parse(self.text)))
 
     @property
     def is_rust(self) -> bool:
@@ -135,7 +142,7 @@ def paths(source: Source) -> Iterator[tuple[int, str]]:
         return
     for number, line in enumerate(source.lines, 1):
         for name in re.findall(r"`((?:[\w.-]+/)+[\w.-]*|[\w-]+\.(?:rs|py|md|sql|toml))`", line):
-            if not (ROOT / name).exists() and not list(ROOT.glob(f"**/{name.rstrip('/')}")):
+            if not (ROOT / name).exists() and f"/{name.rstrip('/')}/" not in _tracked_names():
                 yield number, f"{name} is not there"
 
 
@@ -221,13 +228,19 @@ def unnamed_tests(root: Path) -> Iterator[Breach]:
 
 
 @functools.cache
+def _tracked_names() -> str:
+    """Give the paths of all tracked files in one text, each between slashes."""
+    return "\n".join(f"/{path.relative_to(ROOT)}/" for path in tracked(ROOT))
+
+
+@functools.cache
 def _sections() -> frozenset[str]:
     text = (ROOT / ALGORITHMS).read_text(encoding="utf-8")
     return frozenset(re.findall(r"^## (\d+) ", text, re.M))
 
 
 def _python_functions(source: Source) -> Iterator[tuple[int, str, int]]:
-    for node in ast.walk(ast.parse(source.text)):
+    for node in source.nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno:
             # The documentation of a public function is worth its room.
             first = node.body[0]
@@ -269,7 +282,7 @@ def _python_comments(source: Source) -> Iterator[tuple[int, str]]:
     """Give paragraphs of comments and of documentation, each with its first line."""
     matches = (re.match(r"\s*#[!:]?\s?(.*)", line) for line in source.lines)
     yield from _paragraphs((match[1] if match else None for match in matches), 1)
-    for node in ast.walk(ast.parse(source.text)):
+    for node in source.nodes:
         text = node.value if isinstance(node, ast.Expr) else None
         if isinstance(text, ast.Constant) and isinstance(text.value, str):
             yield from _paragraphs(inspect.cleandoc(text.value).splitlines(), text.lineno)

@@ -106,8 +106,9 @@ def test_a_whole_is_known_by_the_limitation_of_the_longest_time_alone():
     chances[np.arange(9), [0, 0, 1, 1, 1, 2, 2, 2, 0]] = 0.8
     rows.told[8] = ""
     rows.main[3] = -1
-    top, right, weight = calibration.wholes(rows, chances, np.full(9, 0.9), np.arange(9.0))
+    top, answer, right, weight = calibration.wholes(rows, chances, np.full(9, 0.9), np.arange(9.0))
     # 0 for 2 s and 1 for 3 s; the second is not known well enough; of the third two were told.
     assert top.tolist() == pytest.approx([(0.1 + 0.1 + 3 * 0.9) / 5, 0.9])
+    assert answer.tolist() == [1, 2]
     assert right.tolist() == [True, True]
     assert weight.tolist() == [0, 6]

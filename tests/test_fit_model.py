@@ -44,9 +44,24 @@ def drawn(seed, count=6000, boast=1.0):
 def calibrated(knots):
     """Make a calibration of two answers, with a number of its own in each place of the step."""
     step = around.Step(np.arange(9 * 2).reshape(9, 2) / 7)
-    curves = [calibration.Curve(knots / n, (0.75, 0.92 + n / 50)) for n in (1, 2, 3)]
+    lean = np.array([0.5, -0.25])
+    curves = [calibration.Curve(knots / n, lean / n, (0.75, 0.92 + n / 50)) for n in (1, 2, 3)]
     alone, revised, whole = curves
     return calibration.Calibration(0.5, 0.75, np.full(2, 1 / 2), alone, step, revised, whole)
+
+
+def test_each_answer_is_said_to_be_right_as_often_as_it_is():
+    top, answer = np.tile([0.9, 0.7], 1000), np.repeat([0, 1], 1000)
+    right = np.random.default_rng(5).random(2000) < np.where(answer, 0.6, 0.95)
+    said = calibration.Said(top, answer, right, np.ones(2000))
+    curve = calibration.Curve.of(said, answers=3)
+    assert curve.lean[0] > 0 > curve.lean[1]
+    assert curve.lean[2] == 0, "nothing is known of an answer that was never given"
+    for one in (0, 1):
+        stated = curve.stated(top, answer)[answer == one]
+        assert stated.mean() == pytest.approx(right[answer == one].mean(), abs=0.01)
+    few = calibration.Said(top[:4], answer[:4], np.zeros(4, bool), np.ones(4))
+    assert calibration.leanings(np.full(4, 0.5), few, answers=1)[0] > -1.5, "four rows say little"
 
 
 def test_expected_error_of_made_up_answers():
@@ -137,9 +152,11 @@ def test_a_written_file_says_what_the_forest_says(grown, tmp_path):
     assert len(read.trees) == len(model.trees()) == 20
     assert (read.stay, read.trust) == (0.5, 0.75)
     np.testing.assert_allclose(read.knots, knots, rtol=1e-6)
+    assert read.lean == pytest.approx([0.5, -0.25])
     assert read.cuts == pytest.approx((0.75, 0.94))
     np.testing.assert_allclose(read.step, kept.step.weights, rtol=1e-6)
     np.testing.assert_allclose(read.revised_knots, kept.revised.knots, rtol=1e-6)
+    assert read.revised_lean == pytest.approx([0.25, -0.125])
     assert read.revised_cuts == pytest.approx((0.75, 0.96))
     np.testing.assert_allclose(read.whole_knots, kept.whole.knots, rtol=1e-6)
     assert read.whole_cuts == pytest.approx((0.75, 0.98))

@@ -23,13 +23,13 @@ class Weights:
             self.trees.append(self._tree(self.steps[-1]))
         self.stay, self.trust = self._take("<ff")
         self.prior = np.array(self._take(f"<{len(answers)}f"))
-        self.knots, self.cuts = self._curve()
+        self.knots, self.lean, self.cuts = self._curve()
         # Own log-chances, means before or that there are none, means after or none, a constant.
         size = 3 * len(answers) + 3
         step = self._take(f"<{size * len(answers)}f")
         self.step = np.array(step).reshape(size, len(answers))
-        self.revised_knots, self.revised_cuts = self._curve()
-        self.whole_knots, self.whole_cuts = self._curve()
+        self.revised_knots, self.revised_lean, self.revised_cuts = self._curve()
+        self.whole_knots, self.whole_lean, self.whole_cuts = self._curve()
         self.left_over = self._rest
 
     def line(self, word):
@@ -49,8 +49,10 @@ class Weights:
         return found
 
     def _curve(self):
-        (knots,) = self._take("<H")
-        return np.array(self._take(f"<{2 * knots}f")).reshape(knots, 2), self._take("<ff")
+        (count,) = self._take("<H")
+        knots = np.array(self._take(f"<{2 * count}f")).reshape(count, 2)
+        lean = np.array(self._take(f"<{len(self.prior)}f"))
+        return knots, lean, self._take("<ff")
 
     def _tree(self, step, is_leaf=False):
         if is_leaf:

@@ -221,8 +221,7 @@ def head(options: argparse.Namespace, fitted: dict[str, Rows], found: Calibratio
         f"intervals: {counts}",
         f"mended: {sum(stage.passes for stage in mending.STAGES)} times",
         f"calibrated: seeds {CALIBRATE_FROM} to {CALIBRATE_FROM + options.held - 1}, "
-        f"variants of draw {gather.DRAW_CALIBRATE}; high from {found.alone.cuts[1]:.3f} alone, "
-        f"from {found.revised.cuts[1]:.3f} by those around, "
+        f"variants of draw {gather.DRAW_CALIBRATE}; high from {found.alone.cuts[1]:.3f}, "
         f"of a whole from {found.whole.cuts[1]:.3f}",
         "outputs: " + " ".join([*gather.CLASSES, *wild.KINDS]),
         "items: " + " ".join(names[: len(names) // 2]),

@@ -36,8 +36,8 @@ def write(path: Path, head: list[str], model: Forest, calibration: Calibration) 
 
 def curve(curve: Curve) -> bytes:
     """Pack how often answers are right."""
-    knots = np.asarray(curve.knots, "<f4").tobytes()
-    return struct.pack("<H", len(curve.knots)) + knots + struct.pack("<ff", *curve.cuts)
+    knots, lean = (np.asarray(part, "<f4").tobytes() for part in (curve.knots, curve.lean))
+    return struct.pack("<H", len(curve.knots)) + knots + lean + struct.pack("<ff", *curve.cuts)
 
 
 def packed(tree: Tree, node: int, scale: float) -> bytes:

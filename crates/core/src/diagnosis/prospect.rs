@@ -42,7 +42,7 @@ impl Prospect {
 
     fn found(self, waits: &Waits, chances: ByAnswer, curve: &Curve) -> Finding {
         let answer = self.cause.limitation();
-        let probability = curve.calibrated(chances[answer as usize]);
+        let probability = curve.calibrated(chances[answer as usize], answer);
         Finding {
             cause: self.cause,
             probability,

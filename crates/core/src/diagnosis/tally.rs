@@ -115,7 +115,7 @@ impl Tally {
         let answer = longest.cause.limitation();
         let chances = self.chances.map(|sum| sum / self.total_s as f32);
         let (probability, confidence) = self.only.unwrap_or_else(|| {
-            let probability = MODEL.whole.calibrated(chances[answer as usize]);
+            let probability = MODEL.whole.calibrated(chances[answer as usize], answer);
             (probability, MODEL.whole.confidence(probability))
         });
         let alternative = next_to(answer, &chances, probability);
@@ -166,7 +166,8 @@ mod tests {
         let longest = tally.longest().expect("some");
         assert_eq!(longest.cause, Cause::UnsharedLoss);
         // 0.9 in 4.5 of 7.5 s, and 0 in the others.
-        assert!((longest.probability - MODEL.whole.calibrated(0.54)).abs() < 1e-6);
+        let expected = MODEL.whole.calibrated(0.54, Limitation::UnsharedBottleneck);
+        assert!((longest.probability - expected).abs() < 1e-6);
         assert_eq!(longest.alternative.map(|next| next.0), Some(Limitation::Transport));
         assert!((longest.shares.network - 1.0).abs() < 1e-9);
         assert_eq!(tally.causes()[0].0, Cause::SlowStart);
@@ -191,7 +192,8 @@ mod tests {
         let longest = tally.longest().expect("some");
         assert_eq!(longest.cause, Cause::UnsharedQueue);
         assert!((longest.chances[Limitation::UnsharedBottleneck as usize] - 0.45).abs() < 1e-6);
-        assert_eq!(longest.probability, MODEL.whole.calibrated(0.45));
+        let expected = MODEL.whole.calibrated(0.45, Limitation::UnsharedBottleneck);
+        assert_eq!(longest.probability, expected);
         assert_eq!(longest.confidence, MODEL.whole.confidence(longest.probability));
         let (next, chance) = longest.alternative.expect("another");
         assert_eq!(next, Limitation::Transport);

@@ -142,7 +142,9 @@ def paths(source: Source) -> Iterator[tuple[int, str]]:
         return
     for number, line in enumerate(source.lines, 1):
         for name in re.findall(r"`((?:[\w.-]+/)+[\w.-]*|[\w-]+\.(?:rs|py|md|sql|toml))`", line):
-            if not (ROOT / name).exists() and f"/{name.rstrip('/')}/" not in _tracked_names():
+            # What lies beside the repository need not be there.
+            inside = not name.startswith("../")
+            if inside and not (ROOT / name).exists() and _named(name) not in _tracked_names():
                 yield number, f"{name} is not there"
 
 
@@ -227,10 +229,14 @@ def unnamed_tests(root: Path) -> Iterator[Breach]:
             )
 
 
+def _named(name: str) -> str:
+    return f"/{name.rstrip('/')}/"
+
+
 @functools.cache
 def _tracked_names() -> str:
     """Give the paths of all tracked files in one text, each between slashes."""
-    return "\n".join(f"/{path.relative_to(ROOT)}/" for path in tracked(ROOT))
+    return "\n".join(_named(str(path.relative_to(ROOT))) for path in tracked(ROOT))
 
 
 @functools.cache

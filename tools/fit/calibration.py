@@ -282,6 +282,7 @@ HIGH = 0.995
 """How often an answer with high confidence is to be right, with a margin.
 
 99 % is meant. With 99.4 % it is right in 99.1 % of worlds with seeds from 300000 on, and given for
-70 % of their intervals; with this in 99.2 % and 68 %. These seeds chose it, and others judge it.
+70 % of their intervals; with this in 99.2 % and 68 % (by a script). These seeds chose it, and
+others judge it.
 """
 MEDIUM = 0.75

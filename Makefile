@@ -38,8 +38,9 @@ test-rust: .venv/made
 test-python: .venv/extension
 	$(BIN)/python -m pytest --ignore tests/system --numprocesses logical --dist worksteal
 
+# Two at a time: most of them wait, for a link or a server.
 test-system: .venv/ready-dev ## the tests that need root, real time, servers or programs of others
-	$(BIN)/python -m pytest tests/system
+	$(BIN)/python -m pytest tests/system --numprocesses 2 --dist worksteal
 
 lint: .venv/packages ## check style and types
 	cargo fmt --all --check

@@ -11,9 +11,9 @@ import fcntl
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -30,6 +30,8 @@ MISSES = 2
 """Failures on a quiet machine that no pass makes good."""
 
 asked_again: list[str] = []
+LOCKED = pytest.StashKey[TextIO]()
+"""The lock of this run, closed when its process ends."""
 
 
 class Turn(NamedTuple):
@@ -122,6 +124,17 @@ def _why(report: pytest.TestReport) -> str:
     return next((line[1:].strip() for line in lines if line.startswith("E ")), report.when or "")
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Send what a worker of xdist asked again to the process that shows it."""
+    if (output := getattr(session.config, "workeroutput", None)) is not None:
+        output["asked_again"] = asked_again
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    asked_again.extend(getattr(node, "workeroutput", {}).get("asked_again", []))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if asked_again:
         terminalreporter.section("failed turns of tests on the kernel's clock")
@@ -129,12 +142,24 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             terminalreporter.write_line(line)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def alone(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Wait until no other run of system tests is under way on this machine."""
-    if not any(is_system(item) for item in request.session.items):
-        yield
+def pytest_collection_finish(session: pytest.Session) -> None:
+    config = session.config
+    if hasattr(config, "workerinput") or config.option.collectonly:
         return
-    with LOCK.open("w") as lock:
+    if any(map(is_system, session.items)):
+        _wait(config)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None:
+    """Wait before the workers of xdist get anything to do; the second finds it done."""
+    folder = HERE.relative_to(node.config.rootpath).as_posix() + "/"
+    if any(name.startswith(folder) for name in ids):
+        _wait(node.config)
+
+
+def _wait(config: pytest.Config) -> None:
+    """Wait until no other run of system tests is under way on this machine."""
+    if config.stash.get(LOCKED, None) is None:
+        lock = config.stash[LOCKED] = LOCK.open("w")
         fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

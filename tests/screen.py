@@ -27,7 +27,9 @@ class Screen:
         self.written = b""
         self._leader, terminal = pty.openpty()
         self._resize(*size)
-        base = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+        # A terminal has its size of its own, whatever runs the tests has set.
+        others = {"NO_COLOR", "COLUMNS", "LINES"}
+        base = {name: value for name, value in os.environ.items() if name not in others}
         self.process = subprocess.Popen(
             command,
             stdin=terminal,

@@ -42,13 +42,15 @@ def test_a_real_flaw_is_found_however_often_it_is_asked(one_test):
     assert text.count("ms late; assert False") >= 2
 
 
-def test_a_single_failure_is_named_in_the_summary(one_test):
+@pytest.mark.parametrize("options", [[], ["--numprocesses", "2"]])
+def test_a_single_failure_is_named_in_the_summary(one_test, options):
     code, text = one_test(
         "import pathlib",
         "asked = pathlib.Path(__file__).with_suffix('.asked')",
         "known = asked.exists()",
         "asked.touch()",
         "assert known, 'the first turn'",
+        options=options,
     )
     assert code == 0
     assert "1 passed" in text
@@ -59,14 +61,14 @@ def test_a_single_failure_is_named_in_the_summary(one_test):
 def one_test(tmp_path):
     """Run one test in a process of its own, below a folder `system` beside the plugin."""
 
-    def run(*body):
+    def run(*body, options=()):
         shutil.copy(Path(__file__).parent / "quiet.py", tmp_path)
         (tmp_path / "conftest.py").write_text(CONFTEST)
         (tmp_path / "system").mkdir()
         text = "\n    ".join(["def test_one():", *body])
         (tmp_path / "system" / "test_one.py").write_text(text + "\n")
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(tmp_path)],
+            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options, str(tmp_path)],
             cwd=tmp_path,
             # Its lock is not that of the system tests that may run meanwhile.
             env=os.environ | {"TMPDIR": str(tmp_path)},

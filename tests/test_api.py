@@ -102,10 +102,10 @@ def test_stop_keeps_what_was_read(tmp_path):
             pipe.flush()
             go_on.wait()
 
-    writer = threading.Thread(target=write)
+    writer = threading.Thread(target=write, daemon=True)
     writer.start()
     result = tcpwhy.analyze(tmp_path / "pipe")
-    while result.progress().packets < 400:
+    while result.progress().bytes_read < len(frames):
         time.sleep(0.01)
     result.stop()
     assert result.to_arrow()["unique_bytes"].to_pylist()[0] >= 390_000

@@ -105,8 +105,11 @@ def test_stop_keeps_what_was_read(tmp_path):
     writer = threading.Thread(target=write, daemon=True)
     writer.start()
     result = tcpwhy.analyze(tmp_path / "pipe")
-    while result.progress().bytes_read < len(frames):
-        time.sleep(0.01)
+    before, now = None, result.progress()
+    # All bytes are read, and what can be decoded of them while the pipe is open.
+    while now != before or now.bytes_read < len(frames) or now.packets < 400:
+        time.sleep(0.3)
+        before, now = now, result.progress()
     result.stop()
     assert result.to_arrow()["unique_bytes"].to_pylist()[0] >= 390_000
     assert result.progress().bytes_total is None

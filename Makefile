@@ -9,6 +9,8 @@ SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 # All crates, also the extension that has no tests, so that what they depend on is compiled once.
 # Examples are compiled by lint.
 CRATES := --locked --workspace
+# Programs that start a thousand times compile what they import once, whatever the shell asks for.
+unexport PYTHONDONTWRITEBYTECODE
 CAPTURES := $(addprefix tests/data/, slow_reader.pcap receiver_window.pcap application.pcap \
     bulk_tbf_middle.pcap loss_middle.pcap)
 
@@ -30,17 +32,20 @@ test: .venv/made ## build and run the tests that need nothing but this repositor
 	wait $$! && exit $$built
 	@$(MAKE) --no-print-directory test-rust test-python
 
+# What counts allocations is a process of one thread, beside the others.
 test-rust: .venv/made
-	cargo test $(CRATES) --tests
+	@cargo test $(CRATES) --test memory & \
+	cargo test $(CRATES) --lib --test all; passed=$$?; \
+	wait $$! && exit $$passed
 	cargo test $(CRATES) --doc --quiet
 
 # Each test stands alone: they are shared out among the processors.
 test-python: .venv/extension
-	$(BIN)/python -m pytest --ignore tests/system --numprocesses logical --dist worksteal
+	$(BIN)/python -m pytest -m 'not system' --numprocesses logical --dist worksteal
 
 # Two at a time: most of them wait, for a link or a server.
 test-system: .venv/ready-dev ## the tests that need root, real time, servers or programs of others
-	$(BIN)/python -m pytest tests/system --numprocesses 2 --dist worksteal
+	$(BIN)/python -m pytest -m system --numprocesses 2 --dist worksteal
 
 lint: .venv/packages ## check style and types
 	cargo fmt --all --check

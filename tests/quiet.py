@@ -1,10 +1,11 @@
 """Tests on the kernel's clock: one run at a time, and whether the machine disturbed them.
 
-What lives in `tests/system` takes real time, root, servers or other people's programs. Such a
-test is right only on a machine that gives it the processor. A thread measures how late it is
-woken meanwhile, and a failure while that was late does not count. A processor may also be slower
-than its clock tells, which no sleeper sees: a failure on a quiet machine counts, but the test
-passes with two passes to that one failure. The summary names every test that was asked again.
+What lives in `tests/system` takes real time, root, servers or other people's programs, and so does
+what asks for the fixtures `tool` and `browser`. Such a test is right only on a machine that gives
+it the processor. A thread measures how late it is woken meanwhile, and a failure while that was
+late does not count. A processor may also be slower than its clock tells, which no sleeper sees: a
+failure on a quiet machine counts, but the test passes with two passes to that one failure. The
+summary names every test that was asked again.
 """
 
 import fcntl
@@ -19,6 +20,8 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 HERE = Path(__file__).parent / "system"
+PROGRAMS = frozenset({"tool", "browser"})
+"""The fixtures that find a program of other people."""
 LOCK = Path(tempfile.gettempdir()) / "tcpwhy-system-tests.lock"
 
 TICK_S = 0.005
@@ -82,8 +85,8 @@ class Watch:
 
 
 def is_system(item: pytest.Item) -> bool:
-    """Whether a test lives in the folder of those on the kernel's clock."""
-    return HERE in item.path.parents
+    """Whether a test needs more than this repository, or the kernel's clock."""
+    return HERE in item.path.parents or not PROGRAMS.isdisjoint(getattr(item, "fixturenames", ()))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -11,10 +11,11 @@ from tcpwhy import Store, UsageError, analyze
 from tcpwhy._core import Rows
 from tcpwhy.sinks import RowsLostError, Run, formats, open_sink, parquet
 from tcpwhy.sinks.parquet import left_over
-from tcpwhy.store.upkeep import MANY_PARTS
+from tcpwhy.store import upkeep
 
 DATA = Path(__file__).parent / "data"
 LARGEST = 2**64 - 1
+MANY_PARTS = 8
 
 
 @pytest.fixture
@@ -143,7 +144,8 @@ def test_parquet_of_many_rows_says_why_it_cannot_be_written(tmp_path, monkeypatc
         sink.close()
 
 
-def test_parquet_of_a_long_run_is_on_disk_after_every_flush(batch_of, tmp_path):
+def test_parquet_of_a_long_run_is_on_disk_after_every_flush(batch_of, tmp_path, monkeypatch):
+    monkeypatch.setattr(upkeep, "MANY_PARTS", MANY_PARTS)
     said = []
     run = Run(live=True, say=said.append)
     sink = open_sink(str(tmp_path / "f.parquet"), format=None, tables=["flows"], run=run)

@@ -1,7 +1,7 @@
 //! What speaks for an answer and what against it: the items that moved its log-odds most against
 //! those of the likeliest other answer.
 
-use super::{ANSWERS, Asked, ByAnswer, Model, STEADY, likeliest_kind, varying};
+use super::{Asked, ByAnswer, Model, STEADY};
 use crate::diagnosis::items::{self, COUNT, Item, Unit};
 use crate::diagnosis::words;
 
@@ -23,17 +23,11 @@ impl Model {
         (chances, moved): (&ByAnswer, Option<&ByAnswer>),
         answer: usize,
     ) -> Argument {
-        let Asked { observed, ends, .. } = asked;
+        let Asked { observed, ends, own, .. } = asked;
         let unlike = |at: &usize| *at != answer;
         let rival =
             (0..chances.len()).filter(unlike).max_by(|&a, &b| chances[a].total_cmp(&chances[b]));
-        let output = |answer| {
-            if answer != STEADY {
-                return answer;
-            }
-            let outputs = self.forest.log_odds(ends);
-            varying(&outputs).map_or(STEADY, |_| ANSWERS + likeliest_kind(&outputs))
-        };
+        let output = |answer| if answer == STEADY { *own } else { answer };
         let rival = rival.expect("several answers");
         let (mine, other) = (output(answer), output(rival));
         let moves = self.forest.moves(ends, mine, other);

@@ -1,8 +1,8 @@
 //! Trees whose nodes ask for one column each, and whose leaves hold log-odds of all outputs.
 //!
-//! A walk takes the same number of steps in every tree: nothing is left to be predicted. A step is
-//! nine instructions that wait for a cache, so several trees are walked side by side. Numbers of
-//! nodes have two bytes, and there is room for one more than any of them: none needs a check.
+//! A walk takes the same number of steps in every tree: nothing is left to be predicted. Each step
+//! waits for a cache, so several trees are walked side by side, and what they are asked for lies
+//! close together.
 
 use super::table::Table;
 use super::{ByOutput, OUTPUTS};
@@ -13,41 +13,38 @@ use crate::diagnosis::memory::Observed;
 /// for what is below the threshold. Below the last questions stand leaves, numbered from 0 on. A
 /// leaf higher up stands for all that would be under it.
 pub struct Forest {
-    nodes: Box<[Node; ROOM]>,
-    /// By tree, as short as they are stored: what does not fit a cache costs more than widening.
-    leaves: Vec<[ByOutput<i16>; LEAVES]>,
-    /// What a step of a leaf is worth in log-odds.
+    trees: Vec<Tree>,
+    /// By tree; short, since what does not fit a cache costs more than widening.
+    leaves: Vec<[Leaf; LEAVES]>,
+    /// What a step of the forest is worth in log-odds.
     scale: f32,
-    /// By output, how the way to a node or leaf moved the mean of what passed in the fit, in steps
-    /// of a leaf. Below the node with number `n` of a tree are `2 n` and `2 n + 1`, be they nodes
-    /// or leaves.
-    ways: Vec<Box<[i16; 2 * NUMBERS]>>,
+    /// By output and tree, how the way to a node or leaf moved the mean of what passed in the fit,
+    /// in steps of the forest. Below the node with number `n` are `2 n` and `2 n + 1`, be they
+    /// nodes or leaves.
+    ways: [Vec<[i16; 2 * LEAVES]>; OUTPUTS],
 }
+
+/// The questions of a tree by the numbers of its nodes, the first of which is 1: whether a column
+/// is below a threshold.
+struct Tree {
+    thresholds: [u32; LEAVES],
+    columns: [u16; LEAVES],
+}
+
+/// What a leaf says of each output in steps of the forest, as many as processors take at once.
+type Leaf = [i16; OUTPUTS.next_multiple_of(4)];
 
 /// The leaf where the walk through each tree ends.
 #[derive(Clone, Debug)]
 pub struct Ends([u8; TREES]);
 
-/// A question, and where it leads to if the column is not below the threshold: the next node is for
-/// what is.
-#[derive(Clone, Copy, Default)]
-struct Node {
-    threshold: u32,
-    column: u16,
-    above: u16,
-}
-
 /// The most questions that a tree asks on its way.
 const DEPTH: usize = 6;
 const LEAVES: usize = 1 << DEPTH;
-/// Numbers of nodes.
-const NUMBERS: usize = 1 << 16;
 /// The most trees.
-const TREES: usize = NUMBERS / LEAVES;
-/// Trees that are walked side by side; there are no registers for more.
-const TOGETHER: usize = 4;
-/// A power of two above all of them.
-const ROOM: usize = 2 * NUMBERS;
+const TREES: usize = 1024;
+/// Trees that are walked side by side.
+const TOGETHER: usize = 8;
 /// Columns: the items, and what they said before.
 const COLUMNS: usize = 2 * COUNT;
 /// A question is its column, and by these bits where what is unknown goes and which ways end.
@@ -67,42 +64,42 @@ impl Forest {
     pub fn ends(&self, observed: &Observed) -> Ends {
         let keys = keys(observed);
         let mut ends = [0; TREES];
-        let blocks = ends.chunks_exact_mut(TOGETHER).take(self.leaves.len().div_ceil(TOGETHER));
-        for (block, ends) in blocks.enumerate() {
-            let mut at: [usize; TOGETHER] = std::array::from_fn(|n| root(block * TOGETHER + n));
-            for _ in 0..DEPTH {
-                at = at.map(|at| self.nodes[at].next(&keys));
-            }
-            ends.iter_mut().zip(at).for_each(|(end, at)| *end = (at % LEAVES) as u8);
+        let (trees, _) = self.trees.as_chunks::<TOGETHER>();
+        for (ends, trees) in ends.as_chunks_mut().0.iter_mut().zip(trees) {
+            *ends = walked(trees, &keys);
         }
         Ends(ends)
     }
 
     /// The log-odds of each output.
     pub fn log_odds(&self, ends: &Ends) -> ByOutput<f32> {
-        let mut sums = [0i32; OUTPUTS];
-        for (leaves, &end) in self.leaves.iter().zip(&ends.0) {
-            for (sum, &worth) in sums.iter_mut().zip(&leaves[usize::from(end) % LEAVES]) {
+        let reached = || {
+            self.leaves.iter().zip(&ends.0).map(|(leaves, &end)| &leaves[usize::from(end) % LEAVES])
+        };
+        // Leaves that no cache has are asked for at once: sums would wait for a few at a time.
+        std::hint::black_box(reached().fold(0, |all, leaf| all ^ leaf[0]));
+        let mut sums = Leaf::default().map(i32::from);
+        for leaf in reached() {
+            for (sum, &worth) in sums.iter_mut().zip(leaf) {
                 *sum += i32::from(worth);
             }
         }
-        sums.map(|sum| sum as f32 * self.scale)
+        std::array::from_fn(|output| sums[output] as f32 * self.scale)
     }
 
     /// How much each column moved the log-odds of an output against those of its rival: what the
     /// steps down the trees changed in them, by the column that was asked (Saabas 2014). All of it
     /// adds up to the difference at the leaves less that at the roots.
     pub fn moves(&self, ends: &Ends, output: usize, rival: usize) -> [f32; COLUMNS] {
-        let (mine, other) = (&self.ways[output], &self.ways[rival]);
+        let ways = self.ways[output].iter().zip(&self.ways[rival]);
         let mut moves = [0i32; KEYS];
-        for (tree, &end) in ends.0[..self.leaves.len()].iter().enumerate() {
+        for (((mine, other), tree), &end) in ways.zip(&self.trees).zip(&ends.0) {
             // What is above a leaf has its number without the last digits.
             let leaf = LEAVES + usize::from(end) % LEAVES;
-            for questions in 1..=DEPTH {
-                let way = (2 * tree * LEAVES + (leaf >> (DEPTH - questions))) % (2 * NUMBERS);
-                let asked = tree * LEAVES + (leaf >> (DEPTH + 1 - questions));
+            for above in 0..DEPTH {
+                let way = leaf >> above;
                 let moved = i32::from(mine[way]) - i32::from(other[way]);
-                moves[self.nodes[asked % ROOM].column()] += moved;
+                moves[tree.column(way / 2)] += moved;
             }
         }
         std::array::from_fn(|column| (moves[column] + moves[COLUMNS + column]) as f32 * self.scale)
@@ -112,93 +109,91 @@ impl Forest {
     pub fn read(table: &mut Table) -> Forest {
         let scale = table.f32();
         let mut forest = Forest {
-            nodes: room(),
+            trees: Vec::new(),
             leaves: Vec::new(),
             scale,
-            ways: (0..OUTPUTS).map(|_| room()).collect(),
+            ways: std::array::from_fn(|_| Vec::new()),
         };
         table.many(|table| {
-            let tree = forest.leaves.len();
-            assert!(tree < TREES, "too many trees: see ROUNDS of tools/fit");
-            let first = tree * LEAVES;
-            forest.leaves.push([[0; OUTPUTS]; LEAVES]);
-            // Where nothing is asked, both ways lead to the same leaf.
-            for node in 1..LEAVES {
-                forest.nodes[first + node].above = (first + 2 * node % LEAVES) as u16;
-            }
+            assert!(forest.trees.len() < TREES, "too many trees: see ROUNDS of tools/fit");
+            forest.begin();
             table.tree();
-            forest.grow(table, first, 1, false);
+            forest.grow(table, 1, false);
         });
+        // Trees that say nothing make the last ones as many as are walked together.
+        while !forest.trees.len().is_multiple_of(TOGETHER) {
+            forest.begin();
+        }
         forest
     }
 
-    /// Reads a node of the tree that begins at `tree`, and all below it; the mean of what passed it
-    /// in the fit, in steps of a leaf.
-    fn grow(
-        &mut self,
-        table: &mut Table,
-        tree: usize,
-        node: usize,
-        is_leaf: bool,
-    ) -> ByOutput<f32> {
+    /// Begins a tree that asks nothing: both ways lead to the same leaf.
+    fn begin(&mut self) {
+        self.trees.push(Tree { thresholds: [0; LEAVES], columns: [0; LEAVES] });
+        self.leaves.push([Leaf::default(); LEAVES]);
+        self.ways.iter_mut().for_each(|ways| ways.push([0; 2 * LEAVES]));
+    }
+
+    /// Reads a node of the last tree and all below it; the mean of what passed it in the fit, in
+    /// steps of a leaf.
+    fn grow(&mut self, table: &mut Table, node: usize, is_leaf: bool) -> ByOutput<f32> {
         if is_leaf {
             let leaf = table.leaf();
             let height = DEPTH - node.ilog2() as usize;
             let under = (node << height) - LEAVES..((node + 1) << height) - LEAVES;
-            self.leaves.last_mut().expect("of this tree")[under].fill(leaf);
+            let leaves = self.leaves.last_mut().expect("of this tree");
+            for each in &mut leaves[under] {
+                each[..OUTPUTS].copy_from_slice(&leaf);
+            }
             return leaf.map(f32::from);
         }
         assert!(node < LEAVES, "a tree too deep: see max_depth of tools/fit");
         let word = table.u16();
         let column = word & COLUMN;
-        let asked = &mut self.nodes[tree + node];
-        asked.column = if word & UNKNOWN_BELOW > 0 { column } else { column + COLUMNS as u16 };
-        asked.threshold = key(table.f32());
+        let tree = self.trees.last_mut().expect("this tree");
+        tree.columns[node] =
+            if word & UNKNOWN_BELOW > 0 { column } else { column + COLUMNS as u16 };
+        tree.thresholds[node] = key(table.f32());
         let share = f32::from(table.u8()) / 255.0;
-        let below = self.grow(table, tree, 2 * node + 1, word & LEAF_BELOW > 0);
-        let above = self.grow(table, tree, 2 * node, word & LEAF_ABOVE > 0);
+        let below = self.grow(table, 2 * node + 1, word & LEAF_BELOW > 0);
+        let above = self.grow(table, 2 * node, word & LEAF_ABOVE > 0);
         std::array::from_fn(|at| {
             let mean = share * below[at] + (1.0 - share) * above[at];
-            let ways = &mut self.ways[at][2 * (tree + node)..];
-            ways[1] = nearest(below[at] - mean);
-            ways[0] = nearest(above[at] - mean);
+            let ways = self.ways[at].last_mut().expect("of this tree");
+            ways[2 * node + 1] = nearest(below[at] - mean);
+            ways[2 * node] = nearest(above[at] - mean);
             mean
         })
     }
 }
 
-impl Node {
-    /// Where it leads to.
+impl Tree {
     #[inline(always)]
-    fn next(&self, keys: &Keys) -> usize {
-        usize::from(self.above) + usize::from(self.is_below(keys))
+    fn is_below(&self, node: usize, keys: &Keys) -> bool {
+        keys[self.column(node)] < self.thresholds[node % LEAVES]
     }
 
     #[inline(always)]
-    fn is_below(&self, keys: &Keys) -> bool {
-        keys[self.column()] < self.threshold
-    }
-
-    #[inline(always)]
-    fn column(&self) -> usize {
-        usize::from(self.column) % KEYS
+    fn column(&self, node: usize) -> usize {
+        usize::from(self.columns[node % LEAVES]) % KEYS
     }
 }
 
-/// Room for all numbers, made on the heap.
-fn room<T: Clone + Default, const LEN: usize>() -> Box<[T; LEN]> {
-    let room = vec![T::default(); LEN].into_boxed_slice().try_into();
-    room.unwrap_or_else(|_| unreachable!("as long as it was made"))
+/// The leaves where walks down these trees end.
+#[inline(always)]
+fn walked(trees: &[Tree; TOGETHER], keys: &Keys) -> [u8; TOGETHER] {
+    let mut nodes = [1; TOGETHER];
+    for _ in 0..DEPTH {
+        for (node, tree) in nodes.iter_mut().zip(trees) {
+            *node = 2 * *node + usize::from(tree.is_below(*node, keys));
+        }
+    }
+    nodes.map(|node| (node % LEAVES) as u8)
 }
 
 /// The nearest integer, or the largest one; the library's is a call on a plain processor.
 fn nearest(value: f32) -> i16 {
     (value + 0.5f32.copysign(value)) as i16
-}
-
-/// The number of the first node of a tree.
-fn root(tree: usize) -> usize {
-    tree * LEAVES + 1
 }
 
 fn keys(observed: &Observed) -> Keys {

@@ -53,6 +53,8 @@ pub struct Asked {
     /// What the trees make of it.
     pub said: Said,
     ends: Ends,
+    /// The output that stands for a link of the connection's own.
+    own: usize,
 }
 
 /// The model as fitted.
@@ -80,14 +82,12 @@ impl Model {
     /// Asks the trees about what the items say.
     pub fn ask(&self, observed: Observed) -> Box<Asked> {
         let ends = self.forest.ends(&observed);
-        Box::new(Asked { said: self.said(&ends), ends, observed })
-    }
-
-    fn said(&self, ends: &Ends) -> Said {
-        let outputs = self.forest.log_odds(ends);
+        let outputs = self.forest.log_odds(&ends);
         let mut log_odds = *outputs.first_chunk().expect("the answers come first");
         log_odds[STEADY] = together(outputs[STEADY], varies(&outputs));
-        Said { log_odds, varying: varying(&outputs) }
+        let varying = varying(&outputs);
+        let own = varying.map_or(STEADY, |_| ANSWERS + likeliest_kind(&outputs));
+        Box::new(Asked { said: Said { log_odds, varying }, ends, own, observed })
     }
 
     fn read(bytes: &[u8]) -> Model {

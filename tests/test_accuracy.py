@@ -7,8 +7,10 @@ import pytest
 from conftest import ROOT
 
 from accuracy import (
+    elsewhere,
     hidden,
     page,
+    places,
     policing,
     remedies,
     scenario,
@@ -343,3 +345,20 @@ def test_a_whole_direction_counts_where_its_truth_is_known():
     assert len(wild_whole.directions([*known, _interval(30, None)])) == 1
     assert wild_whole.directions([*known[1:], _interval(30, None)]) == []
     assert wild_whole.directions([_interval(3, None)]) == []
+
+
+def test_worlds_of_places_are_those_of_their_seeds():
+    assert {places.name(seed) for seed in range(300)} == set(places.PLACES)
+    assert places.scenario(7) == places.scenario(7) != places.scenario(8)
+    assert f'title = "World 7 of places: {places.name(7)}"' in places.scenario(7)
+
+
+def test_worlds_of_places_run_and_are_judged():
+    found = list(elsewhere.run_all(range(16), 2))
+    rows = [row for world in found for row in world.intervals]
+    assert {row.world for row in rows} > set(range(0, 16, 5))
+    assert {"sender", "middle", "receiver"} == {row.tap for row in rows}
+    text = "\n\n".join(elsewhere.section(found))
+    assert text.startswith("## Worlds of another generator\n\n16 worlds of places")
+    for row in rows:
+        assert f"| {places.name(row.world)} |" in text

@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
 
-from accuracy import labelled, page, policing, remedies, scenario, simulated, wild
+from accuracy import elsewhere, labelled, page, policing, remedies, scenario, simulated, wild
 from accuracy.judged import Judged
 
 T = TypeVar("T")
@@ -78,6 +78,8 @@ def measure(options: argparse.Namespace) -> page.Findings:
     seeds = range(wild.JUDGED_FROM, wild.JUDGED_FROM + wild.WORLDS)
     seeds = seeds[:: TENTH if options.quick else 1]
     found.worlds = progress("worlds", wild.run_all(seeds, options.workers))
+    seeds = elsewhere.SEEDS[:: TENTH if options.quick else 1]
+    found.places = progress("places", elsewhere.run_all(seeds, options.workers))
     if (options.captures / "manifest.csv").exists():
         captures = policing.captures(options.captures)[:: TENTH if options.quick else 1]
         found.policing = progress("policing", policing.run_all(captures, options.workers))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import mean
 
-from accuracy import labelled, policing, remedies, simulated, tables, wild
+from accuracy import elsewhere, labelled, policing, remedies, simulated, tables, wild
 from accuracy.judged import CLASSES, LIMITATIONS, Capacity, Judged, Shares
 from accuracy.remedies import Prediction
 from accuracy.tables import OURS, PAPER, Rate, grid, share
@@ -24,6 +24,8 @@ class Findings:
     policing: list[policing.Outcome] = field(default_factory=list)
     labelled: list[tuple[labelled.Label, Judged | None]] = field(default_factory=list)
     worlds: list[wild.World] = field(default_factory=list)
+    places: list[wild.World] = field(default_factory=list)
+    """Worlds of another generator."""
     skipped: list[str] = field(default_factory=list)
     how: str = ""
 
@@ -47,6 +49,7 @@ def page(found: Findings) -> str:
         _head(found),
         _targets(parts, found),
         wild.section(found.worlds),
+        elsewhere.section(found.places),
         _by_cause(parts),
         _by_limitation(parts),
         _by_tap(parts),

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import pyarrow as pa
+
 from accuracy import wild_whole
 from accuracy.spread import ranged
 from accuracy.tables import Rate, grid, share
@@ -58,9 +60,13 @@ class World:
 
 def run_all(seeds: Iterable[int], workers: int | None = None) -> Iterator[World]:
     """Run worlds on all cores."""
-    for table in worlds.judged_all(seeds, workers=workers):
-        rows = table.select([*COLUMNS, *wild_whole.COLUMNS]).to_pylist() if len(table) else []
-        yield World(told(rows), told(wild_whole.directions(rows)))
+    yield from map(world, worlds.judged_all(seeds, workers=workers))
+
+
+def world(table: pa.Table) -> World:
+    """Give what was told in a world, from its rows."""
+    rows = table.select([*COLUMNS, *wild_whole.COLUMNS]).to_pylist() if len(table) else []
+    return World(told(rows), told(wild_whole.directions(rows)))
 
 
 def told(rows: Iterable[dict[str, Any]]) -> list[Told]:

@@ -18,9 +18,8 @@ pub struct Forest {
     leaves: Vec<[Leaf; LEAVES]>,
     /// What a step of the forest is worth in log-odds.
     scale: f32,
-    /// By output and tree, how the way to a node or leaf moved the mean of what passed in the fit,
-    /// in steps of the forest. Below the node with number `n` are `2 n` and `2 n + 1`, be they
-    /// nodes or leaves.
+    /// By output and tree, how the way to a node or leaf moved the mean of what passed in the fit.
+    /// It stands in steps of the forest; leaves are numbered on from the nodes.
     ways: [Vec<[i16; 2 * LEAVES]>; OUTPUTS],
 }
 
@@ -31,7 +30,7 @@ struct Tree {
     columns: [u16; LEAVES],
 }
 
-/// What a leaf says of each output in steps of the forest, as many as processors take at once.
+/// What a leaf says of each output in steps of the forest, with room up to what is added at once.
 type Leaf = [i16; OUTPUTS.next_multiple_of(4)];
 
 /// The leaf where the walk through each tree ends.

@@ -356,7 +356,8 @@ def test_worlds_of_places_are_those_of_their_seeds():
 def test_worlds_of_places_run_and_are_judged():
     found = list(elsewhere.run_all(range(16), 2))
     rows = [row for world in found for row in world.intervals]
-    assert {row.world for row in rows} > set(range(0, 16, 5))
+    assert len(found) == 16
+    assert len({row.world for row in rows}) > 12, "hardly a world has nothing to judge"
     assert {"sender", "middle", "receiver"} == {row.tap for row in rows}
     text = "\n\n".join(elsewhere.section(found))
     assert text.startswith("## Worlds of another generator\n\n16 worlds of places")

@@ -238,7 +238,8 @@ fn timestamps(entry: &Entry, halves: (&mut Half, &mut Half), taus: (&mut Tau, &m
         return;
     }
     let sample = tau.came_back(entry.ts, entry.tsecr, waited);
-    if entry.payload_len > 0 {
+    // Behind the observer the queue is in the receiver's own delay, not in what echoes show.
+    if entry.payload_len > 0 && !peer_tau.has_queue() {
         own.echo(entry, sample, peer_tau.recent());
     }
 }
@@ -261,8 +262,11 @@ fn round_trip(
         // next segment had arrived too by then.
         let prompt = acked.bytes >= 2 * u64::from(half.mss.value())
             || acked.next_sent.is_some_and(|sent| entry.ts.since(sent) >= receiver);
-        let farther = receiver.0 * 2 >= sender_least.0;
-        half.round_trip(entry.ts, sample + sender, farther && prompt);
+        if prompt {
+            tau.sense_queue(sample, sender_least);
+        }
+        let beyond = receiver.0 * 2 >= sender_least.0 || tau.has_queue();
+        half.round_trip(entry.ts, sample + sender, beyond && prompt);
     }
 }
 

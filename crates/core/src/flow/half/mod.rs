@@ -329,7 +329,7 @@ impl Half {
 
     /// A round-trip sample: the receiver's delay, and the sender's as known `now`. `queues` says
     /// whether the measured delay holds the queue of the path: whether the receiver is the farther
-    /// end.
+    /// end, or the queue stands on its side.
     #[inline(always)]
     pub fn round_trip(&mut self, now: Nanos, rtt: Nanos, queues: bool) {
         let rtt = self.queue.raise(now, rtt);

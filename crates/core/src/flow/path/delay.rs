@@ -23,6 +23,8 @@ pub struct Tau {
     /// What [`Tau::recent`] and [`Tau::least`] say, or [`UNKNOWN`]: asked for every segment.
     recent: Nanos,
     least: Nanos,
+    /// Delays that a queue on the way to the endpoint raised, as far as they count.
+    raised: u8,
 }
 
 impl Default for Tau {
@@ -36,6 +38,7 @@ impl Default for Tau {
             probe: None,
             recent: UNKNOWN,
             least: UNKNOWN,
+            raised: 0,
         }
     }
 }
@@ -101,6 +104,21 @@ impl Tau {
         };
     }
 
+    /// Looks for a queue on the way to this endpoint, in a `sample` of its delay in which the
+    /// endpoint did not wait. `other` is the least delay to the other endpoint.
+    #[inline(always)]
+    pub fn sense_queue(&mut self, sample: Nanos, other: Nanos) {
+        let rtt = (self.least + other).0;
+        let is_raised = (sample - self.least).0 * RAISED >= rtt && self.least.0 * APART >= rtt;
+        self.raised = self.raised.saturating_add(u8::from(is_raised));
+    }
+
+    /// Whether a queue stood on the way to this endpoint, again and again.
+    #[inline(always)]
+    pub fn has_queue(&self) -> bool {
+        self.raised >= ENOUGH
+    }
+
     /// A packet with `tsval` passed towards this endpoint.
     #[inline(always)]
     pub fn passed_towards(&mut self, now: Nanos, tsval: u32) {
@@ -133,12 +151,6 @@ impl Tau {
         known(self.recent)
     }
 
-    /// The least delays of both sides, to tell whether they changed.
-    #[inline(always)]
-    pub fn least_of(one: &Tau, other: &Tau) -> [Nanos; 2] {
-        [one.least, other.least]
-    }
-
     /// The delay without queueing, as far as it was seen.
     pub fn least(&self) -> Option<Nanos> {
         known(self.least)
@@ -157,13 +169,31 @@ pub fn position(sender: &Tau, receiver: &Tau) -> Option<f64> {
     (near + far > 0.0).then(|| near / (near + far))
 }
 
-/// Whether the observer stands nearer to `sender`, or half way: [`position`] at most 0.5. `None`
-/// when a side was never measured.
-#[inline]
-pub fn is_near_sender(sender: &Tau, receiver: &Tau) -> Option<bool> {
-    let (near, far) = (sender.least, receiver.least);
-    let known = near != UNKNOWN && far != UNKNOWN && near + far > Nanos(0);
-    known.then_some(near <= far)
+/// Where the observer stands to the narrow link of a half.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standpoint {
+    /// The least delays to the sender and to the receiver, or [`UNKNOWN`].
+    least: [Nanos; 2],
+    /// Whether a queue stood on the way to the receiver.
+    has_queue: bool,
+}
+
+impl Standpoint {
+    /// Between `sender` and `receiver`.
+    #[inline(always)]
+    pub fn of(sender: &Tau, receiver: &Tau) -> Standpoint {
+        Standpoint { least: [sender.least, receiver.least], has_queue: receiver.has_queue() }
+    }
+
+    /// Whether data comes by before the narrow link: the observer is nearer to the sender, or half
+    /// way ([`position`] at most 0.5), or the queue is behind it. `None` when a side was never
+    /// measured.
+    #[inline]
+    pub fn is_before_link(&self) -> Option<bool> {
+        let [near, far] = self.least;
+        let known = near != UNKNOWN && far != UNKNOWN && near + far > Nanos(0);
+        known.then_some(near <= far || self.has_queue)
+    }
 }
 
 /// Round-trip times of one half: both delays together.
@@ -231,6 +261,12 @@ const UNKNOWN: Nanos = Nanos::MAX;
 const WINDOW: Nanos = Nanos(1_000_000_000);
 /// After this, an echo is not expected any more.
 const PROBE_LIFETIME: Nanos = Nanos(3_000_000_000);
+/// A queue raises a delay by this part of the least round-trip time: one in so many.
+const RAISED: i64 = 4;
+/// The endpoint is this part of the round-trip time away: nearer, its own waits would look alike.
+const APART: i64 = 20;
+/// Raised delays from which a queue is taken to stand there: a few may be waits of the endpoint.
+const ENOUGH: u8 = 8;
 
 #[cfg(test)]
 mod tests {
@@ -268,9 +304,33 @@ mod tests {
         near.set_handshake(Some(Nanos(10)));
         far.set_handshake(Some(Nanos(30)));
         assert_eq!(position(&near, &far), Some(0.25));
-        assert_eq!(is_near_sender(&near, &far), Some(true));
-        assert_eq!(is_near_sender(&far, &near), Some(false));
+        assert_eq!(Standpoint::of(&near, &far).is_before_link(), Some(true));
+        assert_eq!(Standpoint::of(&far, &near).is_before_link(), Some(false));
         assert_eq!(position(&near, &Tau::default()), None);
-        assert_eq!(is_near_sender(&near, &Tau::default()), None);
+        assert_eq!(Standpoint::of(&near, &Tau::default()).is_before_link(), None);
+    }
+
+    #[test]
+    fn a_queue_behind_the_observer_puts_the_narrow_link_there() {
+        let (mut sender, mut receiver) = (Tau::default(), Tau::default());
+        sender.set_handshake(Some(Nanos(80)));
+        receiver.set_handshake(Some(Nanos(20)));
+        for sample in [20, 44, 45, 45, 45, 45, 45, 45, 45] {
+            receiver.sense_queue(Nanos(sample), Nanos(80));
+            assert!(!receiver.has_queue());
+            assert_eq!(Standpoint::of(&sender, &receiver).is_before_link(), Some(false));
+        }
+        receiver.sense_queue(Nanos(200), Nanos(80));
+        assert!(receiver.has_queue());
+        assert_eq!(Standpoint::of(&sender, &receiver).is_before_link(), Some(true));
+        assert_eq!(position(&sender, &receiver), Some(0.8), "it stands where it stood");
+    }
+
+    #[test]
+    fn what_waits_at_the_receiver_itself_is_no_queue_of_the_path() {
+        let mut receiver = Tau::default();
+        receiver.set_handshake(Some(Nanos(4)));
+        (0..100).for_each(|_| receiver.sense_queue(Nanos(200), Nanos(96)));
+        assert!(!receiver.has_queue());
     }
 }

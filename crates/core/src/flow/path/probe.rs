@@ -1,7 +1,7 @@
 //! What a direction shows of the capacity of its path, and whether that is credible.
 
 use super::capacity::{Capacity, Collector, Stream};
-use super::delay::{Tau, is_near_sender};
+use super::delay::Standpoint;
 use super::delivery::Delivery;
 use super::mss::Mss;
 use super::queue::QueueSense;
@@ -10,7 +10,6 @@ use crate::flow::observer::{Ack, Around, Data, Observer};
 use crate::flow::totals::Totals;
 use crate::reason::{CapacityMethod, CapacityUnknown};
 use crate::units::BitRate;
-use crate::units::Nanos;
 
 /// Samples of the capacity, and the rate that was reached.
 #[derive(Debug, Default)]
@@ -101,11 +100,10 @@ impl CapacityProbe {
     }
 }
 
-/// By which delays the stream that shows the capacity was chosen last.
+/// From where the stream that shows the capacity was chosen last.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chosen {
-    /// The least delays to both ends.
-    least: [Nanos; 2],
+    standpoint: Standpoint,
     /// Whether it is the data.
     is_data: bool,
 }
@@ -125,13 +123,13 @@ impl CapacityProbe {
             return;
         }
         let collector = self.collector.get_or_insert_default();
-        let least = Tau::least_of(around.sender, around.receiver);
+        let standpoint = Standpoint::of(around.sender, around.receiver);
         let is_data = match chosen {
-            Some(before) if before.least == least => before.is_data,
+            Some(before) if before.standpoint == standpoint => before.is_data,
             _ => {
-                collector.choose(stream_of(around, mss));
+                collector.choose(stream_of(standpoint, mss));
                 let is_data = collector.stream() == Some(Stream::Data);
-                *chosen = Some(Chosen { least, is_data });
+                *chosen = Some(Chosen { standpoint, is_data });
                 is_data
             }
         };
@@ -143,9 +141,9 @@ impl CapacityProbe {
 
 /// The stream that shows the capacity, by where the observer stands.
 #[inline(always)]
-fn stream_of(around: Around<'_>, mss: &Mss) -> Stream {
-    let near_sender = is_near_sender(around.sender, around.receiver).unwrap_or(mss.super_packets);
-    if near_sender { Stream::Acks } else { Stream::Data }
+fn stream_of(standpoint: Standpoint, mss: &Mss) -> Stream {
+    let before_link = standpoint.is_before_link().unwrap_or(mss.super_packets);
+    if before_link { Stream::Acks } else { Stream::Data }
 }
 
 impl Observer for CapacityProbe {
@@ -155,7 +153,8 @@ impl Observer for CapacityProbe {
             return;
         }
         let collector = self.collector.get_or_insert_default();
-        collector.choose(stream_of(data.around, data.mss));
+        let standpoint = Standpoint::of(data.around.sender, data.around.receiver);
+        collector.choose(stream_of(standpoint, data.mss));
         if collector.stream() == Some(Stream::Data) {
             if data.is_new() {
                 collector.packet(data.entry.ts, data.entry.ip_len(), data.full > 0);

@@ -48,8 +48,8 @@ pub fn rhythm(case: &Case, say: &mut Sentence) {
     }
 }
 
-/// The numbers of a full link, shared or not.
-pub fn full_link(case: &Case, say: &mut Sentence) {
+/// The numbers of a full link, which the connection has `alone` or not.
+pub fn full_link(case: &Case, alone: bool, say: &mut Sentence) {
     let facts = &case.facts;
     queue(case, say.part());
     match (facts.queued_rate_bps, case.context.capacity_bps, facts.utilisation) {
@@ -57,6 +57,14 @@ pub fn full_link(case: &Case, say: &mut Sentence) {
             write!(
                 say.part(),
                 "{} delivered while it queued, more than the {} that gaps between packets show",
+                rate(delivered),
+                rate(capacity)
+            );
+        }
+        (Some(delivered), Some(capacity), Some(utilisation)) if alone && utilisation < BUNCHED => {
+            write!(
+                say.part(),
+                "{} delivered while it queued, far from the {} that gaps between packets show",
                 rate(delivered),
                 rate(capacity)
             );
@@ -194,6 +202,9 @@ const TWO_TICKS_S: f64 = 0.002;
 /// Use of a link from which its capacity is not what the gaps between packets say: it varies, or
 /// they were spread by something else.
 const MORE_THAN_ALL: f64 = 1.15;
+/// Delivered while it queued, over the capacity, below which the gaps between packets are not those
+/// of a link that is full alone: packets came in bunches.
+pub const BUNCHED: f64 = 0.5;
 
 #[cfg(test)]
 mod tests {

@@ -18,7 +18,7 @@ pub fn cause(case: &Case) -> Cause {
 
 /// The numbers that decided.
 pub fn evidence(case: &Case, _: &Finding, say: &mut Sentence) {
-    full_link(case, say);
+    full_link(case, false, say);
 }
 
 /// What to change.

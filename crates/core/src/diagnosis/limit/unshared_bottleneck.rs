@@ -1,7 +1,7 @@
 //! A full link that the connection has to itself.
 
 use super::Cause;
-use crate::diagnosis::evidence::{density, full_link};
+use crate::diagnosis::evidence::{BUNCHED, density, full_link};
 use crate::diagnosis::remedy::Advised;
 use crate::diagnosis::sentence::Sentence;
 use crate::diagnosis::words::{percent, rate};
@@ -17,7 +17,7 @@ pub fn cause(case: &Case) -> Cause {
 
 /// The numbers that decided.
 pub fn evidence(case: &Case, finding: &Finding, say: &mut Sentence) {
-    full_link(case, say);
+    full_link(case, true, say);
     if finding.cause == Cause::UnsharedLoss && case.facts.losses > 0 {
         density(case, say);
     }
@@ -48,9 +48,13 @@ fn varying(cause: Cause) -> Option<&'static str> {
 /// What to change.
 pub fn remedy(advised: &Advised) -> String {
     let case = advised.case;
-    let link = match case.context.capacity_bps {
-        Some(capacity) => format!("the link of {} is full: more capacity", rate(capacity)),
-        None => "the link is full: more capacity".to_owned(),
+    let bunched = case.facts.utilisation.is_some_and(|utilisation| utilisation < BUNCHED);
+    let link = match (case.context.capacity_bps, case.facts.queued_rate_bps) {
+        (Some(_), Some(delivered)) if bunched => {
+            format!("the link is full at {}: more capacity", rate(delivered))
+        }
+        (Some(capacity), _) => format!("the link of {} is full: more capacity", rate(capacity)),
+        (None, _) => "the link is full: more capacity".to_owned(),
     };
     let link = match varying(advised.cause) {
         Some(advice) => format!("{link}; {advice}"),
@@ -67,3 +71,39 @@ pub fn remedy(advised: &Advised) -> String {
 
 /// Mean over least round-trip time from which the queue is worth a word.
 const STANDING_QUEUE: f64 = 2.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::{Context, Facts};
+    use crate::record::Text;
+
+    /// What is said where 4 Mbit/s were delivered while it queued, and gaps show another rate.
+    fn said(capacity_bps: f64) -> (String, String) {
+        let facts = Facts {
+            queued_rate_bps: Some(4e6),
+            utilisation: Some(4e6 / capacity_bps),
+            ..Facts::default()
+        };
+        let context = Context { capacity_bps: Some(capacity_bps), ..Context::default() };
+        let case = Case { facts, context, ..Case::default() };
+        let (cause, host) = (Cause::UnsharedQueue, "192.0.2.1");
+        let advised = Advised { case: &case, cause, headroom: None, src: &host, dst: &host };
+        let mut say = Sentence::default();
+        full_link(&case, true, &mut say);
+        (remedy(&advised), Text::from(say).to_string())
+    }
+
+    #[test]
+    fn a_rate_that_the_queue_contradicts_is_not_called_the_links() {
+        let (remedy, evidence) = said(4.2e6);
+        assert_eq!(remedy, "the link of 4.20 Mbit/s is full: more capacity");
+        assert!(evidence.contains("95 % of the capacity of 4.20 Mbit/s"), "{evidence}");
+        let (remedy, evidence) = said(2e9);
+        assert_eq!(remedy, "the link is full at 4.00 Mbit/s: more capacity");
+        assert!(
+            evidence.contains("far from the 2.00 Gbit/s that gaps between packets show"),
+            "{evidence}"
+        );
+    }
+}

@@ -238,9 +238,8 @@ fn timestamps(entry: &Entry, halves: (&mut Half, &mut Half), taus: (&mut Tau, &m
         return;
     }
     let sample = tau.came_back(entry.ts, entry.tsecr, waited);
-    // Behind the observer the queue is in the receiver's own delay, not in what echoes show.
-    if entry.payload_len > 0 && !peer_tau.has_queue() {
-        own.echo(entry, sample, peer_tau.recent());
+    if entry.payload_len > 0 {
+        own.echo(entry, sample, tau, peer_tau);
     }
 }
 
@@ -260,10 +259,12 @@ fn round_trip(
         let sender_least = sender_tau.least().unwrap_or(sender);
         // A lone segment's acknowledgement may have waited for the delayed-ACK timer, unless the
         // next segment had arrived too by then.
-        let prompt = acked.bytes >= 2 * u64::from(half.mss.value())
+        let mss = u64::from(half.mss.value());
+        let prompt = acked.bytes >= 2 * mss
             || acked.next_sent.is_some_and(|sent| entry.ts.since(sent) >= receiver);
-        if prompt {
-            tau.sense_queue(sample, sender_least);
+        // Small segments may all wait for that timer.
+        if prompt && acked.bytes >= mss {
+            tau.sense_queue(sample, sender_tau);
         }
         let beyond = receiver.0 * 2 >= sender_least.0 || tau.has_queue();
         half.round_trip(entry.ts, sample + sender, beyond && prompt);

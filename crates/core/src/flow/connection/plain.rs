@@ -98,9 +98,7 @@ fn data_timestamps(entry: &Entry, own: &mut Half, (tau, peer_tau): (&mut Tau, &m
     peer_tau.passed_towards(entry.ts, entry.tsval);
     let silent = own.totals.last_data.map_or(Nanos::MAX, |last| entry.ts.since(last));
     let sample = tau.came_back(entry.ts, entry.tsecr, silent);
-    if !peer_tau.has_queue() {
-        own.echo(entry, sample, peer_tau.recent());
-    }
+    own.echo(entry, sample, tau, peer_tau);
 }
 
 #[cfg(test)]

@@ -347,17 +347,22 @@ impl Half {
         self.queue.answered(entry, self.rtt.srtt);
     }
 
-    /// A data segment echoes an acknowledgement that passed `tau` ago, as far as that is known;
-    /// `receiver` is the delay on the other side.
+    /// A data segment echoes an acknowledgement that passed `tau` ago, as far as that is known.
+    /// Delays are given of its sender and of the `receiver`.
     #[inline(always)]
-    pub fn echo(&mut self, entry: &Entry, tau: Option<Nanos>, receiver: Option<Nanos>) {
+    pub fn echo(&mut self, entry: &Entry, tau: Option<Nanos>, sender: &mut Tau, receiver: &Tau) {
         if let Some(tau) = self.queue.echoed(entry, tau)
-            && let Some(receiver) = receiver
+            && let Some(receiver_delay) = receiver.recent()
             && let Some(last) = self.totals.last_data
         {
             let (waited, lossless) = (entry.ts.since(last), self.losses.is_empty());
-            let sample = self.queue.echo(entry.ts, tau, tau + receiver, waited, lossless);
-            sample.into_iter().for_each(|rtt| self.queue_sample(rtt));
+            let rtt = tau + receiver_delay;
+            let Some(rtt) = self.queue.echo(entry.ts, tau, rtt, waited, lossless) else { return };
+            sender.note_echo(rtt - receiver_delay);
+            // A queue behind the observer is in the receiver's own delay.
+            if !receiver.has_queue() {
+                self.queue_sample(rtt);
+            }
         }
     }
 

@@ -20,11 +20,17 @@ pub struct Tau {
     window_end: Nanos,
     /// A timestamp that passed towards the endpoint and whose echo is awaited.
     probe: Option<(u32, Nanos)>,
+    /// The newest timestamp that passed towards the endpoint.
+    newest: Option<u32>,
     /// What [`Tau::recent`] and [`Tau::least`] say, or [`UNKNOWN`]: asked for every segment.
     recent: Nanos,
     least: Nanos,
-    /// Delays that a queue on the way to the endpoint raised, as far as they count.
+    /// How far the newest echo of this endpoint lay above its least delay.
+    excess: Nanos,
+    /// Delays that a queue on the way to the endpoint raised, less those that one on the other side
+    /// raised more.
     raised: u8,
+    has_queue: bool,
 }
 
 impl Default for Tau {
@@ -36,9 +42,12 @@ impl Default for Tau {
             window_start: Nanos(0),
             window_end: Nanos(0),
             probe: None,
+            newest: None,
             recent: UNKNOWN,
             least: UNKNOWN,
+            excess: Nanos(0),
             raised: 0,
+            has_queue: false,
         }
     }
 }
@@ -104,24 +113,46 @@ impl Tau {
         };
     }
 
-    /// Looks for a queue on the way to this endpoint, in a `sample` of its delay in which the
-    /// endpoint did not wait. `other` is the least delay to the other endpoint.
-    #[inline(always)]
-    pub fn sense_queue(&mut self, sample: Nanos, other: Nanos) {
-        let rtt = (self.least + other).0;
-        let is_raised = (sample - self.least).0 * RAISED >= rtt && self.least.0 * APART >= rtt;
-        self.raised = self.raised.saturating_add(u8::from(is_raised));
+    /// An echo of this endpoint, the sender of the data, took `tau`.
+    #[inline]
+    pub fn note_echo(&mut self, tau: Nanos) {
+        self.excess = tau - self.least;
     }
 
-    /// Whether a queue stood on the way to this endpoint, again and again.
+    /// Looks for a queue on the way to this endpoint, in a `sample` of its delay in which it did
+    /// not wait. `sender` is on the other side, where the queue may be as well.
+    #[inline(always)]
+    pub fn sense_queue(&mut self, sample: Nanos, sender: &Tau) {
+        let rtt = self.least.0.saturating_add(sender.least.0);
+        let excess = sample - self.least;
+        if excess.0.saturating_mul(RAISED) >= rtt && self.least.0.saturating_mul(APART) >= rtt {
+            self.weigh(excess > sender.excess);
+        }
+    }
+
+    #[inline(never)]
+    fn weigh(&mut self, is_here: bool) {
+        self.raised = match is_here {
+            true => ENOUGH.min(self.raised + 1),
+            false => self.raised.saturating_sub(1),
+        };
+        self.has_queue = self.raised == ENOUGH || (self.has_queue && self.raised > 0);
+    }
+
+    /// Whether a queue stands on the way to this endpoint, again and again.
     #[inline(always)]
     pub fn has_queue(&self) -> bool {
-        self.raised >= ENOUGH
+        self.has_queue
     }
 
-    /// A packet with `tsval` passed towards this endpoint.
+    /// A packet with `tsval` passed towards this endpoint. Only the first with a timestamp counts:
+    /// what echoes it may answer that one, and a burst has one timestamp for all.
     #[inline(always)]
     pub fn passed_towards(&mut self, now: Nanos, tsval: u32) {
+        if self.newest.is_some_and(|newest| tsval.wrapping_sub(newest) as i32 <= 0) {
+            return;
+        }
+        self.newest = Some(tsval);
         match self.probe {
             Some((_, since)) if now.since(since) < PROBE_LIFETIME => {}
             _ => self.probe = Some((tsval, now)),
@@ -265,7 +296,8 @@ const PROBE_LIFETIME: Nanos = Nanos(3_000_000_000);
 const RAISED: i64 = 4;
 /// The endpoint is this part of the round-trip time away: nearer, its own waits would look alike.
 const APART: i64 = 20;
-/// Raised delays from which a queue is taken to stand there: a few may be waits of the endpoint.
+/// Raised delays after which a queue is taken to stand there: a few may be waits of the endpoint.
+/// After as many that were raised more on the other side, none is.
 const ENOUGH: u8 = 8;
 
 #[cfg(test)]
@@ -299,6 +331,20 @@ mod tests {
     }
 
     #[test]
+    fn an_echo_of_a_burst_answers_its_first_packet() {
+        let mut tau = Tau::default();
+        tau.passed_towards(Nanos(0), 7);
+        tau.came_back(Nanos(5_000), 7, Nanos(0));
+        tau.passed_towards(Nanos(6_000), 7);
+        assert_eq!(tau.came_back(Nanos(6_500), 7, Nanos(0)), None);
+        tau.passed_towards(Nanos(7_000), 6);
+        assert_eq!(tau.came_back(Nanos(7_100), 6, Nanos(0)), None, "it was overtaken");
+        tau.passed_towards(Nanos(8_000), 8);
+        assert_eq!(tau.came_back(Nanos(14_000), 8, Nanos(0)), Some(Nanos(6_000)));
+        assert_eq!(tau.least(), Some(Nanos(5_000)));
+    }
+
+    #[test]
     fn position_is_the_share_of_the_delay_on_the_senders_side() {
         let (mut near, mut far) = (Tau::default(), Tau::default());
         near.set_handshake(Some(Nanos(10)));
@@ -310,17 +356,22 @@ mod tests {
         assert_eq!(Standpoint::of(&near, &Tau::default()).is_before_link(), None);
     }
 
+    fn apart(sender: i64, receiver: i64) -> (Tau, Tau) {
+        let (mut one, mut other) = (Tau::default(), Tau::default());
+        one.set_handshake(Some(Nanos(sender)));
+        other.set_handshake(Some(Nanos(receiver)));
+        (one, other)
+    }
+
     #[test]
     fn a_queue_behind_the_observer_puts_the_narrow_link_there() {
-        let (mut sender, mut receiver) = (Tau::default(), Tau::default());
-        sender.set_handshake(Some(Nanos(80)));
-        receiver.set_handshake(Some(Nanos(20)));
+        let (sender, mut receiver) = apart(80, 20);
         for sample in [20, 44, 45, 45, 45, 45, 45, 45, 45] {
-            receiver.sense_queue(Nanos(sample), Nanos(80));
+            receiver.sense_queue(Nanos(sample), &sender);
             assert!(!receiver.has_queue());
             assert_eq!(Standpoint::of(&sender, &receiver).is_before_link(), Some(false));
         }
-        receiver.sense_queue(Nanos(200), Nanos(80));
+        receiver.sense_queue(Nanos(200), &sender);
         assert!(receiver.has_queue());
         assert_eq!(Standpoint::of(&sender, &receiver).is_before_link(), Some(true));
         assert_eq!(position(&sender, &receiver), Some(0.8), "it stands where it stood");
@@ -328,9 +379,24 @@ mod tests {
 
     #[test]
     fn what_waits_at_the_receiver_itself_is_no_queue_of_the_path() {
-        let mut receiver = Tau::default();
-        receiver.set_handshake(Some(Nanos(4)));
-        (0..100).for_each(|_| receiver.sense_queue(Nanos(200), Nanos(96)));
+        let (sender, mut receiver) = apart(96, 4);
+        (0..100).for_each(|_| receiver.sense_queue(Nanos(200), &sender));
+        assert!(!receiver.has_queue());
+    }
+
+    #[test]
+    fn the_queue_stands_where_delays_are_raised_more() {
+        let (mut sender, mut receiver) = apart(80, 20);
+        sender.note_echo(Nanos(280));
+        (0..100).for_each(|_| receiver.sense_queue(Nanos(120), &sender));
+        assert!(!receiver.has_queue());
+        sender.note_echo(Nanos(81));
+        (0..100).for_each(|_| receiver.sense_queue(Nanos(120), &sender));
+        assert!(receiver.has_queue());
+        sender.note_echo(Nanos(280));
+        (0..7).for_each(|_| receiver.sense_queue(Nanos(120), &sender));
+        assert!(receiver.has_queue());
+        receiver.sense_queue(Nanos(120), &sender);
         assert!(!receiver.has_queue());
     }
 }

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import tcpwhy
+from tcpwhy import worlds
 
 QUEUE_BYTES = 150_000
 SPEC = """
@@ -37,15 +38,12 @@ host = "D"
 QUEUE_MS = 150
 
 
-def flow_at(tap: str, delay_ms: int, folder: Path) -> dict[str, Any]:
+def flow_at(tap: str, scenario: str, folder: Path) -> dict[str, Any]:
     """Give the row of the data sender, seen at a tap."""
-    file = folder / "border.toml"
-    file.write_text(
-        SPEC.replace("DELAY_MS", str(delay_ms)).replace("QUEUE_BYTES", str(QUEUE_BYTES)),
-        encoding="utf-8",
-    )
+    file = folder / "scenario.toml"
+    file.write_text(scenario, encoding="utf-8")
     run = tcpwhy.simulate(file, table=["flows"], tap=tap)
-    cursor = run.to_duckdb().execute("SELECT * FROM flows WHERE payload_bytes > 0")
+    cursor = run.to_duckdb().execute("SELECT * FROM flows ORDER BY payload_bytes DESC LIMIT 1")
     [row] = cursor.fetchall()
     return dict(zip((column[0] for column in cursor.description), row, strict=True))
 
@@ -56,7 +54,11 @@ def test_a_narrow_link_is_found_from_before_it_and_from_behind(
     tap: str, delay_ms: int, tmp_path: Path
 ) -> None:
     """A ninth of the round trip lies on the line, or three sevenths: its queue raises both."""
-    row = flow_at(tap, delay_ms, tmp_path)
+    sizes = {"DELAY_MS": str(delay_ms), "QUEUE_BYTES": str(QUEUE_BYTES)}
+    scenario = SPEC
+    for word, size in sizes.items():
+        scenario = scenario.replace(word, size)
+    row = flow_at(tap, scenario, tmp_path)
     assert row["position"] == pytest.approx(
         1 if tap == "receiver" else 40 / (40 + delay_ms), abs=0.05
     )
@@ -64,3 +66,14 @@ def test_a_narrow_link_is_found_from_before_it_and_from_behind(
     assert row["limitation"] == "unshared_bottleneck"
     queue_ns = row["rtt_max_ns"] - row["rtt_min_ns"]
     assert queue_ns == pytest.approx(QUEUE_BYTES * 8e9 / 8e6, rel=0.2)
+
+
+@pytest.mark.parametrize("seed", [100067, 100150, 100294, 100384])
+def test_the_least_round_trip_is_the_same_wherever_it_is_seen(seed: int, tmp_path: Path) -> None:
+    """Round trips are as short as a tick of the timestamps here: bursts have one for all."""
+    least = {
+        tap: flow_at(tap, worlds.scenario(seed), tmp_path)["rtt_min_ns"]
+        for tap in ("sender", "middle", "receiver")
+    }
+    for tap, rtt_ns in least.items():
+        assert rtt_ns == pytest.approx(least["sender"], rel=0.08), tap

@@ -129,7 +129,7 @@ const MISSED: f64 = 0.1;
 const MOST: f64 = 0.5;
 const HARDLY_PROMPTED: f64 = 0.05;
 /// Use of a link below which it is not full.
-const FAR_FROM_FULL: f64 = 1.0 / 3.0;
+pub(super) const FAR_FROM_FULL: f64 = 1.0 / 3.0;
 
 #[cfg(test)]
 mod tests {

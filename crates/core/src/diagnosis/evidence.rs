@@ -1,6 +1,7 @@
 //! The numbers that decided, as a sentence.
 
 use super::decimal::Decimal;
+use super::doubt::FAR_FROM_FULL;
 use super::sentence::Sentence;
 use super::words::{count, counted, decimal, grouped, percent, rate, seconds, time};
 use super::{Case, Cause, Finding};
@@ -61,7 +62,9 @@ pub fn full_link(case: &Case, alone: bool, say: &mut Sentence) {
                 rate(capacity)
             );
         }
-        (Some(delivered), Some(capacity), Some(utilisation)) if alone && utilisation < BUNCHED => {
+        (Some(delivered), Some(capacity), Some(utilisation))
+            if alone && utilisation < FAR_FROM_FULL =>
+        {
             write!(
                 say.part(),
                 "{} delivered while it queued, far from the {} that gaps between packets show",
@@ -202,9 +205,6 @@ const TWO_TICKS_S: f64 = 0.002;
 /// Use of a link from which its capacity is not what the gaps between packets say: it varies, or
 /// they were spread by something else.
 const MORE_THAN_ALL: f64 = 1.15;
-/// Delivered while it queued, over the capacity, below which the gaps between packets are not those
-/// of a link that is full alone: packets came in bunches.
-pub const BUNCHED: f64 = 0.5;
 
 #[cfg(test)]
 mod tests {

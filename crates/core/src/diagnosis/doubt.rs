@@ -2,7 +2,7 @@
 //! items say.
 
 use super::evidence::inflated;
-use super::{Case, Confidence, Finding, Limitation, Shares, brief};
+use super::{Case, Confidence, Finding, Limitation, Shares, brief, threshold};
 
 /// How sure a finding is where its own facts may contradict it.
 pub fn tempered(finding: &Finding, case: &Case) -> Confidence {
@@ -94,7 +94,8 @@ fn is_full_of_holes(answer: Limitation, case: &Case) -> bool {
 fn is_empty(answer: Limitation, case: &Case) -> bool {
     let facts = &case.facts;
     let used = [facts.load, facts.utilisation].into_iter().flatten().reduce(f64::max);
-    answer == Limitation::UnsharedBottleneck && used.is_some_and(|used| used < FAR_FROM_FULL)
+    answer == Limitation::UnsharedBottleneck
+        && used.is_some_and(|used| used < threshold::FAR_FROM_FULL)
 }
 
 /// Whether a window of the sender is to blame, though most of the time it had room, and hardly any
@@ -128,8 +129,6 @@ const MISSED: f64 = 0.1;
 /// what calibrates 54 % were right, of all others 89 %.
 const MOST: f64 = 0.5;
 const HARDLY_PROMPTED: f64 = 0.05;
-/// Use of a link below which it is not full.
-pub(super) const FAR_FROM_FULL: f64 = 1.0 / 3.0;
 
 #[cfg(test)]
 mod tests {

@@ -1,10 +1,9 @@
 //! The numbers that decided, as a sentence.
 
 use super::decimal::Decimal;
-use super::doubt::FAR_FROM_FULL;
 use super::sentence::Sentence;
 use super::words::{count, counted, decimal, grouped, percent, rate, seconds, time};
-use super::{Case, Cause, Finding};
+use super::{Case, Cause, Finding, threshold};
 use crate::flow::loss::losses::Shape;
 use crate::record::Text;
 
@@ -63,7 +62,7 @@ pub fn full_link(case: &Case, alone: bool, say: &mut Sentence) {
             );
         }
         (Some(delivered), Some(capacity), Some(utilisation))
-            if alone && utilisation < FAR_FROM_FULL =>
+            if alone && utilisation < threshold::FAR_FROM_FULL =>
         {
             write!(
                 say.part(),

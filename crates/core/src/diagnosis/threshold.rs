@@ -97,3 +97,5 @@ pub const GENUINE: f64 = 0.5;
 pub const ANSWERS: f64 = 0.5;
 /// Share lost below which any controller may stand.
 pub const STANDS_RATIO: f64 = 0.02;
+/// Use of a link below which it is not full.
+pub const FAR_FROM_FULL: f64 = 1.0 / 3.0;

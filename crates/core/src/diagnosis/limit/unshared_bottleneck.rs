@@ -1,7 +1,6 @@
 //! A full link that the connection has to itself.
 
 use super::Cause;
-use crate::diagnosis::doubt::FAR_FROM_FULL;
 use crate::diagnosis::evidence::{density, full_link};
 use crate::diagnosis::remedy::Advised;
 use crate::diagnosis::sentence::Sentence;
@@ -50,7 +49,8 @@ fn varying(cause: Cause) -> Option<&'static str> {
 pub fn remedy(advised: &Advised) -> String {
     let case = advised.case;
     // Packets that come in bunches are closer than the link sends them.
-    let bunched = case.facts.utilisation.is_some_and(|utilisation| utilisation < FAR_FROM_FULL);
+    let bunched =
+        case.facts.utilisation.is_some_and(|utilisation| utilisation < threshold::FAR_FROM_FULL);
     let link = match (case.context.capacity_bps, case.facts.queued_rate_bps) {
         (Some(_), Some(delivered)) if bunched => {
             format!("the link is full at {}: more capacity", rate(delivered))

@@ -35,7 +35,6 @@ behind = "transit"
 name = "receiver"
 host = "D"
 """
-QUEUE_MS = 150
 
 
 def flow_at(tap: str, scenario: str, folder: Path) -> dict[str, Any]:

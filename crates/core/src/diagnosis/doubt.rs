@@ -27,15 +27,16 @@ fn is_contradicted(answer: Limitation, shares: &Shares, case: &Case) -> bool {
         || moves_unprompted(answer, case)
 }
 
-/// Whether the sender hardly ever waited for what is to blame.
+/// Whether the sender hardly ever waited for what is to blame, by its clocks.
 fn is_without_time(answer: Limitation, shares: &Shares, case: &Case) -> bool {
     match answer {
         _ if *shares == Shares::default() => false,
         Limitation::Application => shares.application < WAITED,
         Limitation::ReceiverWindow => {
-            shares.receiver_window < HARDLY_WAITED && case.facts.at_edge < HARDLY_WAITED
+            let held = shares.receiver_window - shares.disputed;
+            held < HARDLY_WAITED && case.facts.at_edge < HARDLY_WAITED
         }
-        _ => shares.network + shares.recovery < HARDLY_WAITED,
+        _ => shares.network + shares.recovery - shares.disputed < HARDLY_WAITED,
     }
 }
 
@@ -167,6 +168,11 @@ mod tests {
         assert_eq!(sureness(Cause::ApplicationIdle, mostly(0.3), none), Confidence::High);
         assert_eq!(sureness(Cause::CongestionAvoidance, mostly(0.95), none), Confidence::Medium);
         assert_eq!(sureness(Cause::CongestionAvoidance, mostly(0.5), none), Confidence::High);
+        let disputed = |disputed| Shares { network: 1.0, disputed, ..Shares::default() };
+        let path =
+            |disputed_share| sureness(Cause::CongestionAvoidance, disputed(disputed_share), none);
+        assert_eq!(path(0.95), Confidence::Medium, "clocks say otherwise");
+        assert_eq!(path(0.85), Confidence::High);
         assert_eq!(sureness(Cause::ReceiverBuffer, mostly(0.5), none), Confidence::Medium);
         let at_edge = Facts { at_edge: 0.9, ..none };
         assert_eq!(sureness(Cause::ReceiverBuffer, mostly(0.5), at_edge), Confidence::High);

@@ -18,6 +18,8 @@ pub struct Shares {
     pub network: f64,
     /// Losses were repaired.
     pub recovery: f64,
+    /// What the clocks gave to the application while something else limited: a part of the others.
+    pub disputed: f64,
 }
 
 /// The waits that shares are made of, as parts of the time.
@@ -38,6 +40,9 @@ pub struct Owners {
     blind: bool,
     paced: bool,
     moved: Moved,
+    answer: Limitation,
+    /// Whether time with nothing in flight is surely the program's.
+    idle_is_sure: bool,
 }
 
 /// What the cause shows to be another's than its waits seemed to tell.
@@ -66,6 +71,7 @@ impl Shares {
         self.receiver_window += other.receiver_window * weight;
         self.network += other.network * weight;
         self.recovery += other.recovery * weight;
+        self.disputed += other.disputed * weight;
     }
 
     /// All of it times `factor`.
@@ -98,20 +104,41 @@ impl Owners {
         let answer = cause.limitation();
         let blind = application::is_blind(case, answer);
         let paced = !blind && application::is_paced(case, answer);
-        let unmoved = Owners { blind, paced, moved: Moved::Nothing };
-        let shares = unmoved.shares(&Waits::of(case));
+        // Nearer to the sender it is known what is in flight, and no queue holds a second.
+        let near = case.context.position.is_some_and(|position| position < threshold::HALF_WAY);
+        let idle_is_sure = near || case.facts.silence_s >= threshold::LONGEST_QUEUE_S;
+        let unmoved = Owners { blind, paced, moved: Moved::Nothing, answer, idle_is_sure };
+        let shares = unmoved.by_clocks(&Waits::of(case));
         Owners { moved: Moved::of(case, cause, &shares), ..unmoved }
     }
 
     /// The shares of an interval with these waits.
+    ///
+    /// What limits an interval holds for most of it. Where clocks gave most of it to a program that
+    /// is not what limits, they were deceived: by PSH on every segment, or by a queue that nothing
+    /// shows. Then its waits are those of what limits, but for silence that is surely its own.
     pub fn shares(self, waits: &Waits) -> Shares {
-        let if_so = |so: bool, share: f64| if so { share } else { 0.0 };
-        let Owners { blind, paced, moved } = self;
+        let mut shares = self.by_clocks(waits);
+        if self.answer != Limitation::Application && shares.application >= threshold::MOSTLY {
+            let own = if_so(self.idle_is_sure && !self.blind, waits.idle).min(shares.application);
+            shares.disputed = shares.application - own;
+            shares.application = own;
+            match self.answer {
+                Limitation::ReceiverWindow => shares.receiver_window += shares.disputed,
+                _ => shares.network += shares.disputed,
+            }
+        }
+        shares
+    }
+
+    fn by_clocks(self, waits: &Waits) -> Shares {
+        let Owners { blind, paced, moved, .. } = self;
         let mut shares = Shares {
             application: if_so(!blind, waits.idle) + waits.dry + if_so(paced, waits.unused),
             receiver_window: waits.receiver,
             network: waits.network + if_so(blind, waits.idle) + if_so(!paced, waits.unused),
             recovery: waits.recovery,
+            disputed: 0.0,
         };
         match moved {
             Moved::Nothing => {}
@@ -163,6 +190,10 @@ impl Moved {
     }
 }
 
+fn if_so(so: bool, share: f64) -> f64 {
+    if so { share } else { 0.0 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{Context, Facts};
@@ -200,6 +231,26 @@ mod tests {
             ..Facts::default()
         };
         assert_eq!(shares(Cause::SenderBuffer, facts, false, 0.0), [0.05, 0.0, 0.95]);
+    }
+
+    #[test]
+    fn clocks_that_give_most_of_the_time_to_a_program_that_does_not_limit_were_deceived() {
+        // Each write is a segment with PSH: the queue seems to run dry after each.
+        let facts = Facts { dry: 0.8, network: 0.15, recovery: 0.05, ..Facts::default() };
+        assert_eq!(shares(Cause::UnsharedQueue, facts, false, 0.0), [0.0, 0.0, 0.95]);
+        assert_eq!(shares(Cause::ReceiverBuffer, facts, false, 0.0), [0.0, 0.95, 0.0]);
+        assert_eq!(shares(Cause::ApplicationPaced, facts, false, 0.0), [0.95, 0.0, 0.0]);
+        let case = Case { facts: Facts { span_s: 3.0, ..facts }, ..Case::default() };
+        let disputed = |cause| Shares::of(&case, cause).disputed;
+        assert_eq!([Cause::UnsharedQueue, Cause::ApplicationPaced].map(disputed), [0.8, 0.0]);
+        // Silence is the program's where nothing can hide what is in flight.
+        let silent = Facts { idle: 0.6, dry: 0.2, network: 0.2, ..Facts::default() };
+        assert_eq!(shares(Cause::CongestionAvoidance, silent, false, 0.0), [0.6, 0.0, 0.4]);
+        assert_eq!(shares(Cause::CongestionAvoidance, silent, false, 0.9), [0.0, 0.0, 1.0]);
+        let long = Facts { silence_s: 1.2, ..silent };
+        assert_eq!(shares(Cause::CongestionAvoidance, long, false, 0.9), [0.6, 0.0, 0.4]);
+        let fewer = Facts { dry: 0.4, network: 0.6, ..Facts::default() };
+        assert_eq!(shares(Cause::UnsharedQueue, fewer, false, 0.0), [0.4, 0.0, 0.6]);
     }
 
     #[test]

@@ -62,6 +62,8 @@ pub const WOKEN: f64 = 0.3;
 /// Share of such waits that an acknowledgement ended, of all: at random it is at most a fourth, and
 /// on the kernel it was from a half up to all.
 pub const WOKEN_MOST: f64 = 0.5;
+/// Share of the time from which it is most of it.
+pub const MOSTLY: f64 = 0.5;
 /// Share of the time from which its owner is clear.
 pub const CLEAR_SHARE: f64 = 0.6;
 /// Rounds below which the network's time has no shape.

@@ -7,7 +7,7 @@
 use super::limit::{application, receiver_window};
 use super::{Case, Cause, Limitation, threshold};
 
-/// Shares of the time of an interval, which sum to one.
+/// Shares of the time of an interval, the first four of which sum to one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shares {
     /// The application had nothing to send.
@@ -106,7 +106,8 @@ impl Owners {
         let paced = !blind && application::is_paced(case, answer);
         // Nearer to the sender it is known what is in flight, and no queue holds a second.
         let near = case.context.position.is_some_and(|position| position < threshold::HALF_WAY);
-        let idle_is_sure = near || case.facts.silence_s >= threshold::LONGEST_QUEUE_S;
+        let silent = near || case.facts.silence_s >= threshold::LONGEST_QUEUE_S;
+        let idle_is_sure = !blind && silent;
         let unmoved = Owners { blind, paced, moved: Moved::Nothing, answer, idle_is_sure };
         let shares = unmoved.by_clocks(&Waits::of(case));
         Owners { moved: Moved::of(case, cause, &shares), ..unmoved }
@@ -120,7 +121,7 @@ impl Owners {
     pub fn shares(self, waits: &Waits) -> Shares {
         let mut shares = self.by_clocks(waits);
         if self.answer != Limitation::Application && shares.application >= threshold::MOSTLY {
-            let own = if_so(self.idle_is_sure && !self.blind, waits.idle).min(shares.application);
+            let own = if_so(self.idle_is_sure, waits.idle).min(shares.application);
             shares.disputed = shares.application - own;
             shares.application = own;
             match self.answer {

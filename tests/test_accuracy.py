@@ -322,6 +322,28 @@ def test_a_whole_direction_is_right_by_the_longest_time():
     assert [row.is_right for row in wild.told(found)] == [True, False]
 
 
+def test_a_whole_direction_is_right_by_what_may_have_held_longest():
+    either = [_interval(end, "transport unresponsive") for end in (3, 6, 9)]
+    (found,) = wild_whole.directions([*either, _interval(12, "transport")])
+    assert found["true_limitations"] == "transport unresponsive"
+    # It is not where another one is right for longer without it.
+    others = [_interval(end, "transport") for end in range(12, 24, 3)]
+    (found,) = wild_whole.directions([*either, *others])
+    assert found["true_limitations"] == "transport"
+
+
+def test_what_is_right_of_all_intervals_is_right_of_the_whole():
+    chance = np.random.default_rng(4)
+    for count in [*range(1, 9)] * 50:
+        length = chance.integers(1, 4, count).astype(float)
+        right = chance.random((count, 4)) < chance.random()
+        found = wild_whole.longest(length, right)
+        assert found.any() == right.any()
+        assert found[right.all(0)].all()
+        assert not found[~right.any(0)].any()
+        assert not right.any() or found[(length @ right).argmax()], "which is right for longest"
+
+
 def test_a_range_says_how_far_the_draw_of_worlds_goes():
     worlds = range(400)
     # Nine of ten worlds are right; each interval by itself, or ten of a world alike.

@@ -112,3 +112,14 @@ def test_a_whole_is_known_by_the_limitation_of_the_longest_time_alone():
     assert answer.tolist() == [1, 2]
     assert right.tolist() == [True, True]
     assert weight.tolist() == [0, 6]
+
+
+def test_a_whole_is_right_where_its_answer_may_have_held_longest():
+    rows = rows_of(np.array([0, 0, 0, 1, 1, 1]), long=3)
+    rows.right[:, :2] = [[True, True], [True, True], [True, False]] * 2
+    chances = np.full((6, CLASSES), 0.1)
+    chances[np.arange(6), [1, 1, 0, 2, 2, 0]] = 0.8
+    _, answer, right, _ = calibration.wholes(rows, chances, np.full(6, 0.9), np.ones(6))
+    # Each interval of the first is right; of the second the answer is right nowhere.
+    assert answer.tolist() == [1, 2]
+    assert right.tolist() == [True, False]

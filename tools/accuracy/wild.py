@@ -122,8 +122,8 @@ def section(found: Sequence[World]) -> Iterator[str]:
     yield reliability(rows)
     directions = [row for world in found for row in world.directions]
     yield (
-        f"The answers for {len(directions):,} whole directions, right where they are for the\n"
-        f"longest time; the calibration error is {calibration_error(directions):.1%}:"
+        f"The answers for {len(directions):,} whole directions, right where they may have\n"
+        f"held for the longest time; the calibration error is {calibration_error(directions):.1%}:"
     )
     yield by(directions, "confidence", lambda row: row.confidence or "none", "directions")
     yield reliability(directions, "directions")

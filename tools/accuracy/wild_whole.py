@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 COLUMNS = [
     "flow_id",
     "direction",
@@ -24,8 +26,8 @@ KNOWN = 0.9
 def directions(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Make one row of the intervals of each direction, with the columns of an interval.
 
-    What is right for a direction is what is right for the longest time of its intervals, as much
-    of it as is known.
+    What is right for a direction is what may have held for the longest time of its intervals, as
+    much of it as is known.
     """
     intervals: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
@@ -43,13 +45,25 @@ def _is_known(rows: list[dict[str, Any]]) -> bool:
     return 0 < known >= KNOWN * sum(map(_length, rows))
 
 
+def longest(length: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Tell by answer which may have held for the longest time.
+
+    `length` has one number for each interval, `right` a row for each with a column by answer. Where
+    several are right any of them may have held. So no other may be right for longer where this one
+    is not: an answer that is right of all intervals is right of the whole.
+    """
+    right = right.astype(float)
+    time = length @ right
+    others = (length[:, None] * right).T @ (1 - right)
+    return np.asarray((time > 0) & (time >= others.max(0)))
+
+
 def _whole(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    time: dict[str, int] = defaultdict(int)
-    for row in rows:
-        for answer in (row["true_limitations"] or "").split():
-            time[answer] += _length(row)
-    most = max(time.values())
+    truths = [(row["true_limitations"] or "").split() for row in rows]
+    answers = list(dict.fromkeys(answer for truth in truths for answer in truth))
+    right = np.array([[answer in truth for answer in answers] for truth in truths])
+    is_longest = longest(np.array([_length(row) for row in rows], float), right)
     first = rows[0]
     flow = {name.removeprefix("flow_"): first[name] for name in COLUMNS if "flow_" in name}
-    right = " ".join(answer for answer, mine in time.items() if mine == most)
-    return first | flow | {"true_limitations": right}
+    words = [answer for answer, mine in zip(answers, is_longest, strict=True) if mine]
+    return first | flow | {"true_limitations": " ".join(words)}

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.isotonic import IsotonicRegression
 
+from accuracy.wild_whole import longest
 from fit import around
 from fit.around import Neighbours, Step
 from fit.forest import Array, softmax
@@ -160,11 +161,10 @@ def calibrate(rows: Rows, logits: Array, weight: Array) -> Calibration:
 def wholes(rows: Rows, chances: Array, probability: Array, weight: Array) -> Said:
     """Give of directions of several intervals what is said of their answers, as core says it.
 
-    The answer is the limitation of the longest time, and right if that is true for the longest.
+    The answer is the limitation of the longest time, and right if it may have held for the longest.
     Its chance is the mean of its chances, each where it was the answer the probability.
     """
-    answer = chances.argmax(1)
-    said = np.eye(chances.shape[1])[answer]
+    said = np.eye(chances.shape[1])[chances.argmax(1)]
     stated = np.where(said > 0, probability[:, None], chances)
     known = rows.main >= 0
     found = []
@@ -175,10 +175,10 @@ def wholes(rows: Rows, chances: Array, probability: Array, weight: Array) -> Sai
         seconds = rows.seconds[mine]
         if told.sum() < 2 or seconds[known[mine]].sum() < KNOWN * seconds.sum():
             continue
-        longest = (seconds[told] @ said[mine][told]).argmax()
-        time = seconds[known[mine]] @ rows.right[mine][known[mine]]
-        mean = np.average(stated[mine][told, longest], weights=seconds[told])
-        found.append((mean, longest, time[longest] >= time.max() > 0, weight[first]))
+        most = (seconds[told] @ said[mine][told]).argmax()
+        may_be = longest(seconds[known[mine]], rows.right[mine][known[mine]])
+        mean = np.average(stated[mine][told, most], weights=seconds[told])
+        found.append((mean, most, may_be[most], weight[first]))
     top, answer, right, weights = np.array(found, float).reshape(-1, 4).T
     return Said(top, answer.astype(int), right.astype(bool), weights)
 

@@ -197,6 +197,8 @@ mod tests {
         assert_eq!(longest.confidence, MODEL.whole.confidence(longest.probability));
         let (next, chance) = longest.alternative.expect("another");
         assert_eq!(next, Limitation::Transport);
-        assert!(chance <= longest.probability && chance > 0.2, "{chance}");
+        // 0.31 over all of the time, of the 0.55 that the others share with it.
+        let rest = 0.31 * ((1.0 - longest.probability) / 0.55).min(1.0);
+        assert!(chance <= longest.probability && (chance - rest).abs() < 1e-5, "{chance}");
     }
 }

@@ -4,6 +4,7 @@ use super::history::History;
 use super::memory::{Memory, Observed};
 use super::model::filter::Belief;
 use super::model::{ByAnswer, MODEL};
+use super::threshold;
 use super::{Case, Cause, Confidence, Diagnosis, Finding, Limitation, Shares, diagnose, next_to};
 
 /// Time by cause, and what the next interval is weighed against.
@@ -102,7 +103,8 @@ impl Tally {
     /// shares are those of the whole time.
     ///
     /// The mean of its chances tells how often it is right, also over the time in which others
-    /// held; that of one interval alone is as sure as it.
+    /// held; that of one interval alone is as sure as it. Where others held for a third of the time
+    /// or more it is no more than medium: seen elsewhere, one of those may have held the longest.
     pub fn longest(&self) -> Option<Finding> {
         let time = |answer: Limitation| -> f64 {
             let mine = self.entries.iter().filter(|entry| entry.cause.limitation() == answer);
@@ -116,7 +118,9 @@ impl Tally {
         let chances = self.chances.map(|sum| sum / self.total_s as f32);
         let (probability, confidence) = self.only.unwrap_or_else(|| {
             let probability = MODEL.whole.calibrated(chances[answer as usize], answer);
-            (probability, MODEL.whole.confidence(probability))
+            let holds_mostly = time(answer) > self.total_s * threshold::OF_THE_WHOLE;
+            let most = if holds_mostly { Confidence::High } else { Confidence::Medium };
+            (probability, MODEL.whole.confidence(probability).min(most))
         });
         let alternative = next_to(answer, &chances, probability);
         let shares = self.shares.scaled(1.0 / self.total_s);
@@ -180,6 +184,22 @@ mod tests {
         tally.add(&finding(Cause::Policer, 1.0), 2.0);
         tally.add(&finding(Cause::UnsharedQueue, 1.0), 2.5);
         assert_eq!(tally.longest().map(|found| found.confidence), Some(Confidence::Low));
+    }
+
+    #[test]
+    fn what_held_for_no_more_than_two_thirds_of_the_time_is_never_sure() {
+        // The chances of the others are its own: the mean alone would be high.
+        let answer = finding(Cause::SlowStart, 1.0);
+        let other = Finding { cause: Cause::UnresponsivePeer, ..finding(Cause::SlowStart, 1.0) };
+        let confidence = |other_s: f64| {
+            let mut tally = Tally::default();
+            tally.add(&answer, 3.0);
+            tally.add(&answer, 3.0);
+            tally.add(&other, other_s);
+            tally.longest().expect("some").confidence
+        };
+        assert_eq!(confidence(2.9), Confidence::High);
+        assert_eq!(confidence(3.0), Confidence::Medium);
     }
 
     #[test]

@@ -29,8 +29,8 @@ pub const FLAT: f64 = 0.08;
 pub const FLAT_ROUNDS: u32 = 6;
 /// Spans below which what is served in them has no variation.
 pub const SPANS: u32 = 4;
-/// Share of the time of a direction above which its answer may be sure: it is then at least twice as
-/// long as any other. One direction of the worlds of `make consistency` asked for a bound.
+/// Share of the time of a direction above which its answer may be sure: it is then at least twice
+/// as long as any other. One direction of the worlds of `make consistency` asked for a bound.
 pub const OF_THE_WHOLE: f64 = 2.0 / 3.0;
 /// Share of the rounds that leap by a quarter in slow start.
 pub const LEAPING: f64 = 0.4;

@@ -22,12 +22,12 @@ pub(super) struct Parallel {
     closer: Option<JoinHandle<()>>,
 }
 
-/// Segments in the order of capture, with the hashes of their flows and the tunnels that appear in
-/// them for the first time.
+/// Segments in the order of capture, and the tunnels that appear in them for the first time.
 #[derive(Default)]
 struct Batch {
     segments: Vec<Segment>,
-    hashes: Vec<u64>,
+    /// For each worker the hashes of its flows' segments, and where these are.
+    own: Vec<Vec<(u64, u32)>>,
     tunnels: Vec<(u16, Arc<str>)>,
 }
 
@@ -148,15 +148,15 @@ fn work(
     loop {
         match desk.turn(number) {
             Turn::Read(mut source, mut batch) => {
-                let more = source.fill(&mut batch);
+                let more = source.fill(&mut batch, workers);
                 desk.deliver(*source, batch, more);
             }
             Turn::Follow(batch) => {
                 for (index, name) in &batch.tunnels {
                     pipeline.define_tunnel(*index, name.clone());
                 }
-                let all = batch.hashes.iter().copied().zip(&batch.segments);
-                let own = all.filter(|&(hash, _)| shard(hash, workers) == number);
+                let own = batch.own[number].iter();
+                let own = own.map(|&(hash, at)| (hash, &batch.segments[at as usize]));
                 pipeline.push_own(&batch.segments, own);
                 desk.give_back(number, batch, pipeline.openings());
                 if !send(&mut pipeline, false) {
@@ -177,7 +177,7 @@ fn work(
 
 impl Source {
     /// Reads some frames into `batch`; false at the end.
-    fn fill(&mut self, batch: &mut Batch) -> bool {
+    fn fill(&mut self, batch: &mut Batch, workers: usize) -> bool {
         batch.segments.clear();
         batch.tunnels.clear();
         let mut more = true;
@@ -188,9 +188,12 @@ impl Source {
                 true
             });
         }
-        batch.hashes.clear();
-        let hashes = batch.segments.iter().map(|segment| self.hash_key.hash(&segment.key));
-        batch.hashes.extend(hashes);
+        batch.own.resize_with(workers, Vec::new);
+        batch.own.iter_mut().for_each(Vec::clear);
+        for (segment, at) in batch.segments.iter().zip(0..) {
+            let hash = self.hash_key.hash(&segment.key);
+            batch.own[shard(hash, workers)].push((hash, at));
+        }
         more
     }
 }

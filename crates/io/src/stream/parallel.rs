@@ -289,6 +289,6 @@ const BATCH_LEN: usize = 2048;
 /// Batches that may wait for the slowest worker.
 const BATCHES: usize = 6;
 /// Batches that a worker has left when it looks for more.
-const FEW: u64 = 1;
+const FEW: u64 = 2;
 /// Record batches that may wait for the consumer.
 const ITEMS: usize = 16;

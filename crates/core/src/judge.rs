@@ -20,6 +20,7 @@ use crate::flow::time::segmenter::Interval;
 use crate::flow::time::sums::Sums;
 use crate::options::Options;
 use crate::reason::GainUnknown;
+use crate::record::address::Address;
 use crate::record::{Ends, IntervalRow, Judgement, ObservedRow, Table, Text, Verdict};
 use crate::report;
 use crate::score::{Evidence, Scores};
@@ -394,7 +395,7 @@ impl Judge<'_> {
         let next = headroom.ok().and_then(|headroom| headroom.next);
         columns.next_limitation = next.map(Limitation::name);
         columns.evidence = Some(evidence::sentence(case, finding));
-        let Ends { src, dst, .. } = self.ends;
+        let [src, dst] = [self.ends.src, self.ends.dst].map(Address);
         let advised =
             Advised { case, cause: finding.cause, headroom: headroom.ok(), src: &src, dst: &dst };
         columns.remedy = Some(advised.remedy());

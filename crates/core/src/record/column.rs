@@ -1,6 +1,7 @@
 //! Column types, and the macro that turns a struct into a group of columns.
 
 use super::TOGETHER;
+use super::address::dotted;
 use crate::units::Nanos;
 use crate::wire::community::CommunityId;
 use arrow_array::ArrayRef;
@@ -10,7 +11,7 @@ use arrow_array::builder::{
 };
 use arrow_schema::{DataType, Field};
 use std::borrow::Cow;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// A value that fits into a column. `Option` makes the column nullable.
@@ -140,7 +141,7 @@ impl Cell for IpAddr {
     }
     fn append(&self, builder: &mut StringBuilder) {
         match self {
-            IpAddr::V4(addr) => append_ipv4(*addr, builder),
+            IpAddr::V4(addr) => builder.append_value(&*dotted(*addr)),
             IpAddr::V6(addr) => {
                 use std::fmt::Write;
                 write!(builder, "{addr}").expect("a string builder takes any text");
@@ -151,30 +152,6 @@ impl Cell for IpAddr {
     fn append_null(builder: &mut StringBuilder) {
         builder.append_null();
     }
-}
-
-/// Four numbers with dots. Every row has two addresses, and the formatter of the standard library
-/// takes ten times as long.
-fn append_ipv4(addr: Ipv4Addr, builder: &mut StringBuilder) {
-    let mut text = [0u8; 15];
-    let mut len = 0;
-    let mut put = |byte: u8| {
-        text[len] = byte;
-        len += 1;
-    };
-    for (at, octet) in addr.octets().into_iter().enumerate() {
-        if at > 0 {
-            put(b'.');
-        }
-        if octet >= 100 {
-            put(b'0' + octet / 100);
-        }
-        if octet >= 10 {
-            put(b'0' + octet / 10 % 10);
-        }
-        put(b'0' + octet % 10);
-    }
-    builder.append_value(std::str::from_utf8(&text[..len]).expect("digits and dots"));
 }
 
 impl<T: Cell> Cell for Option<T> {

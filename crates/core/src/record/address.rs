@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::ops::Deref;
 
 /// An address, written as the standard library does.
-pub struct Address(pub IpAddr);
+pub(crate) struct Address(pub IpAddr);
 
 impl Display for Address {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -18,13 +18,13 @@ impl Display for Address {
 }
 
 /// Four numbers with dots, on the stack.
-pub struct Dotted {
+pub(crate) struct Dotted {
     text: [u8; ROOM],
     len: usize,
 }
 
 /// The text of an IPv4 address.
-pub fn dotted(addr: Ipv4Addr) -> Dotted {
+pub(crate) fn dotted(addr: Ipv4Addr) -> Dotted {
     let mut out = Dotted { text: [0; ROOM], len: 0 };
     for (at, octet) in addr.octets().into_iter().enumerate() {
         if at > 0 {

@@ -1,7 +1,7 @@
 //! Rows to Arrow. A table is a tuple of column groups; a column is declared once, with its type and
 //! its meaning, and the schema, the builders and the reference documentation follow from that.
 
-pub mod address;
+pub(crate) mod address;
 mod column;
 mod observed;
 mod rows;

@@ -25,6 +25,7 @@ from accuracy.judged import Capacity, Judged, Shares
 from accuracy.remedies import Prediction
 from accuracy.scenario import Case
 from accuracy.tables import OURS, PAPER, Rate
+from tcpwhy import worlds
 
 SCENARIOS = ROOT / "scenarios"
 
@@ -385,3 +386,23 @@ def test_worlds_of_places_run_and_are_judged():
     assert text.startswith("## Worlds of another generator\n\n16 worlds of places")
     for row in rows:
         assert f"| {places.name(row.world)} |" in text
+
+
+def test_the_capacity_of_a_world_is_held_against_its_slowest_link():
+    # The slowest of three links; then a program that asks 830 Mbit/s for a hundredth.
+    found = wild.world(worlds.judged(100_001)).capacities
+    assert {row.configured_bps for row in found} == {31_030_000}
+    assert all(tables.is_capacity_near(row) for row in found)
+    paced = wild.world(worlds.judged(100_349)).capacities
+    assert {row.configured_bps for row in paced} == {830_200_000}
+    assert {row.unknown for row in paced} <= {"sender_pace", "too_few_samples"}
+    there = wild.world(elsewhere.judged(3), places.scenario).capacities
+    assert {row.configured_bps for row in there} == {20_000_000}
+
+
+def test_a_link_whose_rate_varies_has_no_capacity_to_be_held_against():
+    # Nothing but a transfer without end.
+    texts = {seed: places.scenario(seed) for seed in range(100) if places.name(seed) == "Wi-Fi"}
+    bulk = "workload.bulk"
+    seed = next(seed for seed, text in texts.items() if bulk in text.split("[[flows]]")[1])
+    assert wild.world(elsewhere.judged(seed), places.scenario).capacities == []

@@ -18,7 +18,8 @@ SEEDS = range(1000, 2600)
 def run_all(seeds: Iterable[int], workers: int | None = None) -> Iterator[wild.World]:
     """Run worlds of places on all cores."""
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        yield from map(wild.world, pool.map(judged, seeds, chunksize=8))
+        for table in pool.map(judged, seeds, chunksize=8):
+            yield wild.world(table, places.scenario)
 
 
 def judged(seed: int) -> pa.Table:

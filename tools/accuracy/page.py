@@ -56,7 +56,7 @@ def page(found: Findings) -> str:
         _confusions(parts),
         _calibration(parts, found),
         _shares(parts),
-        _capacity(parts),
+        _capacity(parts, found),
         _headroom(found.predictions),
         _policing(found.policing),
         _labelled(found.labelled),
@@ -233,18 +233,26 @@ def _shares(parts: Sequence[Part]) -> Iterator[str]:
     )
 
 
-def _capacity(parts: Sequence[Part]) -> Iterator[str]:
+def _capacity(parts: Sequence[Part], found: Findings) -> Iterator[str]:
     yield "## Capacity"
-    yield "Against the slowest link of the path, for directions of 300 data packets and more."
+    yield (
+        "Against the slowest link of the path, for directions of 300 data packets and more. Of\n"
+        "random worlds not all can be seen: a shaper lets bursts pass at the rate of the next\n"
+        "link, and a link behind the capture at which nothing queues leaves no trace."
+    )
+    groups = {part.words: part.capacities for part in parts}
+    for words, worlds in (("random worlds", found.worlds), ("places", found.places)):
+        groups[words] = [row for world in worlds for row in world.capacities]
     rows = []
-    for part in parts:
-        near, missing = _capacities(part)
-        reasons = Counter(
-            row.unknown or "no reason" for row in part.capacities if row.found_bps is None
-        )
-        words = ", ".join(f"{word} {count}" for word, count in reasons.most_common(3))
-        rows.append([part.words, _of(near), str(missing), words])
-    yield grid(["", "within 10 %", "not given", "why"], rows)
+    for words, mine in groups.items():
+        near, missing = tables.capacity_rate(mine)
+        off = [row.found_bps / row.configured_bps for row in mine if row.found_bps is not None]
+        far = [sum(each > 2 for each in off), sum(each < 0.5 for each in off)]
+        reasons = Counter(row.unknown or "no reason" for row in mine if row.found_bps is None)
+        why = ", ".join(f"{word} {count}" for word, count in reasons.most_common(3))
+        shares = [share(Rate(count, len(off))) for count in far]
+        rows.append([words, _of(near), *shares, str(missing), why])
+    yield grid(["", "within 10 %", "above twice", "below half", "not given", "why"], rows)
     far = Counter(
         (row.name, row.tap)
         for row in parts[0].capacities

@@ -10,7 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from accuracy import wild_whole
+from accuracy import wild_capacity, wild_whole
+from accuracy.judged import Capacity
 from accuracy.spread import ranged
 from accuracy.tables import Rate, grid, share
 from tcpwhy import vocabulary, worlds
@@ -56,6 +57,7 @@ class World:
 
     intervals: list[Told]
     directions: list[Told]
+    capacities: list[Capacity]
 
 
 def run_all(seeds: Iterable[int], workers: int | None = None) -> Iterator[World]:
@@ -63,10 +65,12 @@ def run_all(seeds: Iterable[int], workers: int | None = None) -> Iterator[World]
     yield from map(world, worlds.judged_all(seeds, workers=workers))
 
 
-def world(table: pa.Table) -> World:
-    """Give what was told in a world, from its rows."""
-    rows = table.select([*COLUMNS, *wild_whole.COLUMNS]).to_pylist() if len(table) else []
-    return World(told(rows), told(wild_whole.directions(rows)))
+def world(table: pa.Table, scenario_of: Callable[[int], str] = worlds.scenario) -> World:
+    """Give what was told in a world, from its rows; `scenario_of` gives its text by its seed."""
+    columns = [*COLUMNS, *wild_whole.COLUMNS, *wild_capacity.COLUMNS]
+    rows = table.select(columns).to_pylist() if len(table) else []
+    capacities = wild_capacity.capacities(rows, scenario_of)
+    return World(told(rows), told(wild_whole.directions(rows)), capacities)
 
 
 def told(rows: Iterable[dict[str, Any]]) -> list[Told]:

@@ -269,7 +269,7 @@ impl Analysis {
         if silent && self.no_data.is_none() {
             self.no_data.clone_from(&verdicts.whole);
         }
-        let capacity = judge.capacity;
+        let capacity = judge.capacity_in_view();
         let flow = &followed.flow;
         let half = &flow.halves[side];
         let judged = verdicts.finding.is_some();

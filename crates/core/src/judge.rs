@@ -14,6 +14,7 @@ use crate::diagnosis::{
 };
 use crate::flow::half::Half;
 use crate::flow::path::capacity::Capacity;
+use crate::flow::path::probe::TimeBy;
 use crate::flow::time::gaps::Gaps;
 use crate::flow::time::period::{Period, PeriodKind};
 use crate::flow::time::segmenter::Interval;
@@ -217,7 +218,8 @@ impl Judge<'_> {
         finding: Option<&Finding>,
         asked: Option<(&Asked, Option<&ByAnswer>)>,
     ) -> IntervalRows {
-        let (_, (_, (_, columns))) = &mut rows.row;
+        let (_, (facts, (_, columns))) = &mut rows.row;
+        facts.capacity_bps = self.capacity_in_view().and_then(|capacity| capacity.bps);
         self.refine(columns, case, finding);
         if let Some((finding, (asked, moved))) = finding.zip(asked) {
             argue(columns, asked, finding, moved);
@@ -334,9 +336,6 @@ impl Judge<'_> {
                 .min()
                 .and_then(Nanos::resolved),
             rtt_unresolved: half.rtt.min == Some(Nanos(0)),
-            capacity_bps: self.capacity.as_ref().and_then(|capacity| capacity.bps),
-            others_between: self.capacity.as_ref().is_some_and(Capacity::is_shared),
-            own_pace: self.capacity.as_ref().is_some_and(Capacity::is_pace),
             window_scale: half.window.scale,
             sack_agreed: self.sack_agreed,
             missed,
@@ -347,7 +346,9 @@ impl Judge<'_> {
             only_small_answered: half.only_small_answered(),
             unanswered: half.is_unanswered(),
             acks_unseen: half.acks_unseen(sums.flight_max.get()),
-        };
+            ..Context::default()
+        }
+        .with(self.capacity.as_ref());
         let facts = Facts::of(sums, &context);
         let (policer, losses, density) = (half.policer(), half.loss_shape(), half.density());
         let (levels, evenness) = (half.levels(), half.evenness());
@@ -365,7 +366,23 @@ impl Judge<'_> {
         }
     }
 
+    /// The capacity as far as it is credible, in view of what the verdicts so far say.
+    pub fn capacity_in_view(&self) -> Option<Capacity> {
+        let (found, credible) = (self.pprate?, self.capacity?);
+        let Some(tally) = &*self.tally else { return Some(credible) };
+        let links = [Limitation::UnsharedBottleneck, Limitation::SharedBottleneck];
+        let time = TimeBy {
+            full_link: tally.share_of(&links),
+            program: tally.share_of(&[Limitation::Application]),
+        };
+        Some(self.half.in_view_of(found, credible, time))
+    }
+
     fn refine(&self, columns: &mut Verdict, case: &Case, finding: Option<&Finding>) {
+        let mut case = *case;
+        case.context = case.context.with(self.capacity_in_view().as_ref());
+        case.facts.take_capacity(&case.context);
+        let case = &case;
         let Some(finding) = finding else {
             // It holds for what the paper's tree has no answer to as well.
             match case.facts.span_s > 0.0 {

@@ -1,6 +1,7 @@
 //! The facts of an interval as ratios: what every test of the diagnosis looks at.
 
 use super::threshold;
+use crate::flow::path::capacity::Capacity;
 use crate::flow::time::clock::WaitReason;
 use crate::flow::time::interval_stats::IntervalStats;
 use crate::flow::time::service::LENGTHS;
@@ -118,7 +119,9 @@ pub struct Facts {
     pub queued_rate_variation: Option<f64>,
     /// That rate over the capacity.
     pub utilisation: Option<f64>,
-    /// The rate of all payload over the capacity.
+    /// What was sent in all, in bit/s of IP packets.
+    pub sent_bps: f64,
+    /// The same over the capacity.
     pub load: Option<f64>,
     /// Mean payload of a new segment over the largest that the receiver takes.
     pub filling: Option<f64>,
@@ -234,7 +237,8 @@ impl Facts {
         facts.take_losses(sums, stats);
         facts.take_flight(sums, stats, context);
         facts.take_writes(sums, stats, context);
-        facts.take_load(sums, context);
+        facts.take_sent(sums, context);
+        facts.take_capacity(context);
         facts.take_service(stats);
         facts
     }
@@ -268,8 +272,6 @@ impl Facts {
         self.queued_rates = stats.queued_rates.count;
         self.queued_rate_bps = stats.queued_rates.mean();
         self.queued_rate_variation = stats.queued_rates.variation();
-        let rate = self.queued_rate_bps.zip(context.capacity_bps);
-        self.utilisation = rate.map(|(rate, capacity)| rate * context.on_wire() / capacity);
         self.round_rate_bps = stats.rates().mean();
         self.rate_variation = stats.rates().variation();
         self.rtt_samples = stats.rtt_samples;
@@ -348,10 +350,17 @@ impl Facts {
         self.filling = most.map(|most| mean / f64::from(most));
     }
 
-    fn take_load(&mut self, sums: &Sums, context: &Context) {
+    fn take_sent(&mut self, sums: &Sums, context: &Context) {
+        let sent_bits = sums.payload_bytes as f64 * 8.0 * context.on_wire();
+        self.sent_bps = if self.span_s > 0.0 { sent_bits / self.span_s } else { 0.0 };
+    }
+
+    /// Compares rates with the capacity.
+    pub fn take_capacity(&mut self, context: &Context) {
+        let rate = self.queued_rate_bps.zip(context.capacity_bps);
+        self.utilisation = rate.map(|(rate, capacity)| rate * context.on_wire() / capacity);
         let capacity = context.capacity_bps.filter(|_| self.span_s > 0.0);
-        let sent_bps = sums.payload_bytes as f64 * 8.0 * context.on_wire() / self.span_s;
-        self.load = capacity.map(|capacity| sent_bps / capacity);
+        self.load = capacity.map(|capacity| self.sent_bps / capacity);
     }
 
     /// Goodput over the time accounted for, in bit/s.
@@ -411,6 +420,16 @@ impl Context {
     /// IP bytes for each byte of payload in full segments.
     fn on_wire(&self) -> f64 {
         1.0 + f64::from(self.headers_bytes) / f64::from(self.mss_bytes.max(1))
+    }
+
+    /// The same with this capacity.
+    pub fn with(self, capacity: Option<&Capacity>) -> Context {
+        Context {
+            capacity_bps: capacity.and_then(|capacity| capacity.bps),
+            others_between: capacity.is_some_and(Capacity::is_shared),
+            own_pace: capacity.is_some_and(Capacity::is_pace),
+            ..self
+        }
     }
 }
 

@@ -134,6 +134,13 @@ impl Tally {
         })
     }
 
+    /// The share of the time in which one of these was the answer; 0 without any time.
+    pub fn share_of(&self, answers: &[Limitation]) -> f64 {
+        let mine = self.entries.iter().filter(|entry| answers.contains(&entry.cause.limitation()));
+        let time_s: f64 = mine.map(|entry| entry.time_s).sum();
+        if self.total_s > 0.0 { time_s / self.total_s } else { 0.0 }
+    }
+
     #[cfg(test)]
     /// Causes with their shares of the time, the longest first.
     pub fn causes(&self) -> Vec<(Cause, f64)> {

@@ -7,6 +7,7 @@ use crate::flow::loss::episodes::Evenness;
 use crate::flow::loss::ledger::Flight;
 use crate::flow::loss::losses::Shape;
 use crate::flow::path::capacity::Capacity;
+use crate::flow::path::probe::TimeBy;
 use crate::flow::time::clock::WaitSpan;
 use crate::flow::time::segmenter::Segmenter;
 use crate::units::Seq;
@@ -101,6 +102,11 @@ impl Half {
     /// The capacity as far as it is credible.
     pub fn credible(&self, capacity: Capacity) -> Capacity {
         self.capacity.credible(capacity, &self.totals, &self.queue)
+    }
+
+    /// The same in view of what the verdicts say.
+    pub fn in_view_of(&self, found: Capacity, credible: Capacity, time: TimeBy) -> Capacity {
+        self.capacity.in_view_of(found, credible, time)
     }
 
     /// How the losses lie that no queue explains.

@@ -145,6 +145,16 @@ impl Collector {
         }
     }
 
+    /// Whether an acknowledgement at `ts`, of what was `sent` then, waited behind the one before it
+    /// on the way back: no link brings data that much closer together. Their gap is then one of the
+    /// way back (ACK compression: Mogul 1992).
+    #[inline]
+    pub fn queued_behind(&self, ts: Nanos, sent: Nanos) -> bool {
+        self.last_echo.is_some_and(|(before, sent_before)| {
+            ts.since(before).0.saturating_mul(TOGETHER) < sent.since(sent_before).0
+        })
+    }
+
     /// An acknowledgement of `bytes` of IP at `ts`, the newest of which were `sent` then. `counted`
     /// tells that it came for the number of segments and not for a timer (RFC 5681 section 4.2).
     #[inline]
@@ -238,6 +248,8 @@ const WINDOW: usize = 1000;
 const MIN_SAMPLES: usize = 300;
 /// Tenths of its gap at the sender from which a pair was spread apart: less may be jitter.
 const SPREAD_TENTHS: i64 = 20;
+/// Packets so many times closer together than a link leaves them waited for each other elsewhere.
+const TOGETHER: i64 = 10;
 /// A gap must be this many ticks of the timestamps for its rate to be within a tenth.
 const RESOLVABLE: i64 = 10;
 
@@ -245,6 +257,19 @@ const RESOLVABLE: i64 = 10;
 mod tests {
     use super::*;
     use crate::flow::rounded::Rounded;
+
+    #[test]
+    fn acknowledgements_that_come_together_waited_for_each_other() {
+        let mut collector = Collector::default();
+        let (millisecond, sent) = (Nanos(1_000_000), Nanos(50_000_000));
+        let at = Nanos(100_000_000);
+        assert!(!collector.queued_behind(at, sent), "none before it");
+        collector.echo(at, sent, 3_000, true);
+        let next = |gap_ns| collector.queued_behind(at + Nanos(gap_ns), sent + millisecond);
+        assert!(next(99_999), "a tenth of the gap between the data");
+        assert!(!next(100_000));
+        assert!(!collector.queued_behind(at, sent), "data that left at once");
+    }
 
     #[test]
     fn an_estimate_has_all_samples_of_its_window_and_no_others_are_kept() {

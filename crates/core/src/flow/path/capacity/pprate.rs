@@ -1,7 +1,7 @@
 //! PPrate's procedure on one window of samples.
 
-use super::Sample;
 use super::modes::{Mode, modes};
+use super::{Sample, TOGETHER};
 use crate::reason::CapacityUnknown;
 
 /// A capacity estimate.
@@ -98,7 +98,7 @@ fn support(samples: &[Sample], bps: f64) -> Support {
         let off = f64::from(sample.bits) * 1e9 / f64::from(sample.gap_ns) / bps - 1.0;
         near += u32::from(off.abs() <= NEAR);
         alike += u32::from(off.abs() <= ALIKE);
-        faster += u32::from(off > NEAR && off < TOGETHER);
+        faster += u32::from(off > NEAR && off < TOGETHER as f64);
     }
     let [near, alike, faster] =
         [near, alike, faster].map(|count| f64::from(count) / samples.len() as f64);
@@ -186,8 +186,6 @@ const SHARPLY: f64 = 0.75;
 /// Share of the pairs near a link's rate where a direction shows it all the time. Of hosts that
 /// hand over packets in bunches, behind policers of the policing study, it was 0.4 and less.
 const MOST: f64 = 0.5;
-/// Pairs so many times faster were handed over together by a card or host, after they had waited.
-const TOGETHER: f64 = 10.0;
 /// Share of faster pairs from which a rate is not the link's: jitter alone lets fewer catch up.
 const FASTER: f64 = 0.25;
 const MIN_CLEANED: usize = 150;

@@ -247,10 +247,10 @@ def _capacity(parts: Sequence[Part], found: Findings) -> Iterator[str]:
     for words, mine in groups.items():
         near, missing = tables.capacity_rate(mine)
         off = [row.found_bps / row.configured_bps for row in mine if row.found_bps is not None]
-        far = [sum(each > 2 for each in off), sum(each < 0.5 for each in off)]
+        counts = [sum(each > 2 for each in off), sum(each < 0.5 for each in off)]
         reasons = Counter(row.unknown or "no reason" for row in mine if row.found_bps is None)
         why = ", ".join(f"{word} {count}" for word, count in reasons.most_common(3))
-        shares = [share(Rate(count, len(off))) for count in far]
+        shares = [share(Rate(count, len(off))) for count in counts]
         rows.append([words, _of(near), *shares, str(missing), why])
     yield grid(["", "within 10 %", "above twice", "below half", "not given", "why"], rows)
     far = Counter(

@@ -106,7 +106,7 @@ impl Half {
 
     /// The same in view of what the verdicts say.
     pub fn in_view_of(&self, found: Capacity, credible: Capacity, time: TimeBy) -> Capacity {
-        self.capacity.in_view_of(found, credible, time)
+        self.capacity.in_view_of(found, credible, &self.totals, time)
     }
 
     /// How the losses lie that no queue explains.

@@ -50,8 +50,7 @@ impl CapacityProbe {
         let lossy = lost as f64 >= LOSSY * totals.payload_bytes as f64;
         let queues_from = if lossy { QUEUES_WHEN_LOSSY } else { QUEUES_AT_LEAST };
         let queues = queue.stands_now_and_then(queues_from);
-        let span = totals.data_span();
-        let goodput = BitRate::of(totals.unique_bytes, span).map(|rate| rate.0);
+        let goodput = goodput_bps(totals);
         let delivered = self.delivery.most_bps;
         let spread = self.collector.as_ref().and_then(|collector| collector.spread_bps());
         // A rate that is reached is the narrowest link's; a pair may pass it as a bucket's burst.
@@ -73,7 +72,7 @@ impl CapacityProbe {
             (Some(bps), Some(delivered)) if !queues && bps < OWN_PACE * delivered => {
                 pace(capacity, bps)
             }
-            (Some(bps), _) if goodput.is_some_and(|goodput| BELOW * bps < goodput) => Capacity {
+            (found, _) if is_below(found, goodput) => Capacity {
                 bps: None,
                 method: Err(CapacityUnknown::BelowDelivered),
                 lower_bps: goodput,
@@ -107,12 +106,21 @@ pub struct TimeBy {
 
 impl CapacityProbe {
     /// The `credible` capacity in view of what the verdicts say. A rate that was reached is the
-    /// link's where a link was full, and then it counts as `found`. Where none ever was and the
-    /// program held the sender back, it is the program's (algorithms 10, pacing rule).
-    pub fn in_view_of(&self, found: Capacity, credible: Capacity, time: TimeBy) -> Capacity {
+    /// link's where a link was full, and then it counts as `found`, if the direction got no more
+    /// through. Where none ever was and the program held the sender back, it is the program's
+    /// (algorithms 10, pacing rule).
+    pub fn in_view_of(
+        &self,
+        found: Capacity,
+        credible: Capacity,
+        totals: &Totals,
+        time: TimeBy,
+    ) -> Capacity {
         let full = time.full_link >= NOW_AND_THEN;
         if credible.is_pace() {
-            return if full { found } else { credible };
+            let agreed = !found.support.is_comb() && !found.support.is_thin();
+            let is_links = full && agreed && !is_below(found.bps, goodput_bps(totals));
+            return if is_links { found } else { credible };
         }
         let made_by_pairs = credible.method == Ok(CapacityMethod::PairDispersion);
         let delivered = self.delivery.most_bps.filter(|_| !made_by_pairs);
@@ -125,6 +133,15 @@ impl CapacityProbe {
             _ => credible,
         }
     }
+}
+
+fn goodput_bps(totals: &Totals) -> Option<f64> {
+    BitRate::of(totals.unique_bytes, totals.data_span()).map(|rate| rate.0)
+}
+
+/// Whether a capacity is less than what got through.
+fn is_below(bps: Option<f64>, goodput: Option<f64>) -> bool {
+    bps.zip(goodput).is_some_and(|(bps, goodput)| BELOW * bps < goodput)
 }
 
 /// Not the capacity, but the pace of the sender: the link carries no less.
@@ -258,6 +275,7 @@ const BELOW: f64 = 1.2;
 mod tests {
     use super::*;
     use crate::flow::path::capacity::Support;
+    use crate::units::Nanos;
 
     const FOUND: Capacity = Capacity {
         bps: Some(10e6),
@@ -270,7 +288,7 @@ mod tests {
     fn in_view_of(credible: Capacity, delivered_bps: f64, time: TimeBy) -> Capacity {
         let mut probe = CapacityProbe::default();
         probe.delivery.most_bps = Some(delivered_bps);
-        probe.in_view_of(FOUND, credible, time)
+        probe.in_view_of(FOUND, credible, &Totals::default(), time)
     }
 
     const LINK: TimeBy = TimeBy { full_link: 0.3, program: 0.7 };
@@ -298,5 +316,23 @@ mod tests {
         let pace = pace(FOUND, 10e6);
         assert_eq!(in_view_of(pace, 9e6, LINK), FOUND);
         assert_eq!(in_view_of(pace, 9e6, PROGRAM), pace);
+    }
+
+    #[test]
+    fn what_got_through_is_no_more_than_a_link_carries() {
+        let (pace, mut probe) = (pace(FOUND, 10e6), CapacityProbe::default());
+        probe.delivery.most_bps = Some(9e6);
+        let sent = |bytes| {
+            let (first, last) = (Some(Nanos(0)), Some(Nanos(1_000_000_000)));
+            let totals = Totals {
+                unique_bytes: bytes,
+                first_data: first,
+                last_data: last,
+                ..Totals::default()
+            };
+            probe.in_view_of(FOUND, pace, &totals, LINK)
+        };
+        assert_eq!(sent(1_450_000), FOUND);
+        assert_eq!(sent(1_550_000), pace);
     }
 }

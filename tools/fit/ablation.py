@@ -20,7 +20,7 @@ from fit.forest import Array, Model
 from fit.gather import ROOT, Rows
 
 ITEMS = ROOT / "crates/core/src/diagnosis/items"
-PAGE = ROOT / "docs/diagnosis.md"
+PAGE = ROOT / "docs/fit.md"
 BEGIN, END = "<!-- ablation -->", "<!-- end -->"
 NAMED = re.compile(r'^    "(\w+)" [A-Z]\w+ "([^"]+)"', re.MULTILINE)
 TOP = 20

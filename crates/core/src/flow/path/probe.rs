@@ -105,10 +105,11 @@ pub struct TimeBy {
 }
 
 impl CapacityProbe {
-    /// The `credible` capacity in view of what the verdicts say. A rate that was reached is the
-    /// link's where a link was full, and then it counts as `found`, if the direction got no more
-    /// through. Where none ever was and the program held the sender back, it is the program's
-    /// (algorithms 10, pacing rule).
+    /// The `credible` capacity in view of what the verdicts say (algorithms 10, pacing rule).
+    ///
+    /// A rate that was reached is the link's where a link was full. Then it counts as `found`, if
+    /// no more than that got through. Where none ever was full and the program held the sender
+    /// back, it is the program's.
     pub fn in_view_of(
         &self,
         found: Capacity,

@@ -52,7 +52,8 @@ impl CapacityProbe {
         let queues = queue.stands_now_and_then(queues_from);
         let goodput = goodput_bps(totals);
         let delivered = self.delivery.most_bps;
-        let spread = self.collector.as_ref().and_then(|collector| collector.spread_bps());
+        let of_acks = self.collector.as_ref().filter(|c| c.stream() == Some(Stream::Acks));
+        let spread = of_acks.and_then(|collector| collector.spread_bps());
         // A rate that is reached is the narrowest link's; a pair may pass it as a bucket's burst.
         let is_reached =
             capacity.bps.zip(delivered).is_some_and(|(bps, most)| most >= REACHED * bps);
@@ -61,12 +62,7 @@ impl CapacityProbe {
         // What comes between the two of a pair makes it slower, so that the higher rate counts.
         let least = [delivered, goodput, capacity.bps].into_iter().flatten().fold(0.0, f64::max);
         if let Some(spread) = spread.filter(|&spread| spread >= least) {
-            return Capacity {
-                bps: Some(spread),
-                method: Ok(CapacityMethod::PairDispersion),
-                upper_bps: None,
-                ..capacity
-            };
+            return by_pairs(capacity, spread);
         }
         match (capacity.bps, delivered) {
             (Some(bps), Some(delivered)) if !queues && bps < OWN_PACE * delivered => {
@@ -129,10 +125,22 @@ impl CapacityProbe {
         if is_reached && !full && time.program >= MOSTLY {
             return pace(credible, bps);
         }
+        if let Some(behind) = self.behind_bps(bps, totals) {
+            return by_pairs(credible, behind);
+        }
         if credible.support.faster >= FASTER {
             return lower_bound(credible, CapacityUnknown::SeveralRates, bps);
         }
         credible
+    }
+
+    /// The rate of a link behind the observer, by the pairs that it spread apart, where the data
+    /// passed at `bps` before it.
+    fn behind_bps(&self, bps: f64, totals: &Totals) -> Option<f64> {
+        let collector = self.collector.as_ref();
+        let collector = collector.filter(|collector| collector.stream() == Some(Stream::Data))?;
+        let spread = collector.spread_bps().filter(|&spread| spread < BEHIND * bps)?;
+        Some(spread).filter(|_| !is_below(Some(spread), goodput_bps(totals)))
     }
 }
 
@@ -143,6 +151,17 @@ fn goodput_bps(totals: &Totals) -> Option<f64> {
 /// Whether a capacity is less than what got through.
 fn is_below(bps: Option<f64>, goodput: Option<f64>) -> bool {
     bps.zip(goodput).is_some_and(|(bps, goodput)| BELOW * bps < goodput)
+}
+
+/// The capacity by pairs that the link spread apart.
+fn by_pairs(capacity: Capacity, bps: f64) -> Capacity {
+    Capacity {
+        bps: Some(bps),
+        method: Ok(CapacityMethod::PairDispersion),
+        lower_bps: capacity.lower_bps.map(|lower| lower.min(bps)),
+        upper_bps: None,
+        ..capacity
+    }
 }
 
 /// Not the capacity, but the pace of the sender.
@@ -226,13 +245,11 @@ impl Observer for CapacityProbe {
             self.delivery.acked(entry.ts, acked.bytes, ack.rtt.srtt);
         }
         let Some(collector) = &mut self.collector else { return };
-        if collector.stream() != Some(Stream::Acks) {
-            return;
-        }
+        let of_acks = collector.stream() == Some(Stream::Acks);
         if acked.bytes == 0 {
             // A window update or a duplicate: not clocked by data that left the link.
             if acked.duplicate || ack.selective {
-                collector.interrupt();
+                collector.interrupt_acks();
             }
             return;
         }
@@ -241,8 +258,10 @@ impl Observer for CapacityProbe {
         let repairing = ack.flight.repairing || ack.selective;
         let bytes = bytes.min(u64::from(u32::MAX)) as u32;
         let sent = acked.sample.filter(|_| !repairing).map(|rtt| entry.ts - rtt);
-        let queued = sent.is_some_and(|sent| collector.queued_behind(entry.ts, sent));
-        collector.packet(entry.ts, bytes, acked.bytes >= mss && !repairing && !queued);
+        if of_acks {
+            let queued = sent.is_some_and(|sent| collector.queued_behind(entry.ts, sent));
+            collector.packet(entry.ts, bytes, acked.bytes >= mss && !repairing && !queued);
+        }
         if let Some(sent) = sent {
             collector.echo(entry.ts, sent, bytes, acked.bytes > mss);
         }
@@ -272,6 +291,8 @@ const MOSTLY: f64 = 0.5;
 /// most of them. Of 137 such estimates of random worlds 106 were too low, and jitter alone lets
 /// fewer pairs catch up.
 const FASTER: f64 = 0.05;
+/// Rate of acknowledgements over that of the data below which a slower link lies between.
+const BEHIND: f64 = 0.8;
 /// What was sent may still lie in the queue, so that only a capacity this far below it is too low.
 const BELOW: f64 = 1.2;
 
@@ -313,6 +334,30 @@ mod tests {
         assert_eq!(in_view_of(FOUND, 6e6, PROGRAM), FOUND);
         let spread = Capacity { method: Ok(CapacityMethod::PairDispersion), ..FOUND };
         assert_eq!(in_view_of(spread, 9e6, PROGRAM), spread, "the path made these gaps");
+    }
+
+    /// Data that passed with 100 µs between them, and acknowledgements 1 ms apart for each two.
+    fn spread_behind(stream: Stream) -> CapacityProbe {
+        let mut collector = Collector::default();
+        collector.choose(stream);
+        for pair in 0..9 {
+            collector.echo(Nanos(pair * 1_000_000), Nanos(pair * 200_000), 3_000, true);
+        }
+        CapacityProbe { collector: Some(Box::new(collector)), ..CapacityProbe::default() }
+    }
+
+    #[test]
+    fn acknowledgements_that_come_further_apart_than_data_tell_the_link_behind() {
+        let fast = Capacity { bps: Some(120e6), lower_bps: Some(30e6), ..FOUND };
+        let seen = |stream| {
+            spread_behind(stream).in_view_of(fast, fast, &Totals::default(), TimeBy::default())
+        };
+        let behind = seen(Stream::Data);
+        let bps = behind.bps.expect("a rate");
+        assert!((bps / 24e6 - 1.0).abs() < 0.02, "{bps}");
+        assert_eq!(behind.method, Ok(CapacityMethod::PairDispersion));
+        assert!(behind.lower_bps <= behind.bps);
+        assert_eq!(seen(Stream::Acks), fast, "acknowledgements have it already");
     }
 
     #[test]

@@ -85,8 +85,7 @@ pub struct Collector {
     next_estimate: u64,
     /// When the last acknowledgement came and what it acknowledges was sent.
     last_echo: Option<(Nanos, Nanos)>,
-    /// Pairs that the path spread apart, of acknowledgements alone: of data the gaps before the
-    /// link are not seen.
+    /// Pairs that the path behind the observer spread apart.
     spread: Spread,
 }
 
@@ -180,6 +179,15 @@ impl Collector {
     pub fn interrupt(&mut self) {
         self.last = None;
         self.last_echo = None;
+    }
+
+    /// The acknowledgements were interrupted.
+    #[inline]
+    pub fn interrupt_acks(&mut self) {
+        match self.stream {
+            Some(Stream::Data) => self.last_echo = None,
+            _ => self.interrupt(),
+        }
     }
 
     /// Estimates if the samples have doubled since the last time; what comes in between changes

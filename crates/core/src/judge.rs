@@ -14,7 +14,7 @@ use crate::diagnosis::{
 };
 use crate::flow::half::Half;
 use crate::flow::path::capacity::Capacity;
-use crate::flow::path::probe::TimeBy;
+use crate::flow::path::credible::TimeBy;
 use crate::flow::time::gaps::Gaps;
 use crate::flow::time::period::{Period, PeriodKind};
 use crate::flow::time::segmenter::Interval;

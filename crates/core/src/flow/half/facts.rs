@@ -7,7 +7,7 @@ use crate::flow::loss::episodes::Evenness;
 use crate::flow::loss::ledger::Flight;
 use crate::flow::loss::losses::Shape;
 use crate::flow::path::capacity::Capacity;
-use crate::flow::path::probe::TimeBy;
+use crate::flow::path::credible::TimeBy;
 use crate::flow::time::clock::WaitSpan;
 use crate::flow::time::segmenter::Segmenter;
 use crate::units::Seq;

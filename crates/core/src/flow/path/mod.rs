@@ -1,6 +1,7 @@
 //! The path as the packets show it: delays, capacity, segment and window sizes.
 
 pub mod capacity;
+pub mod credible;
 pub mod delay;
 pub mod delivery;
 pub mod echoes;

@@ -14,7 +14,6 @@ use crate::diagnosis::{
 };
 use crate::flow::half::Half;
 use crate::flow::path::capacity::Capacity;
-use crate::flow::path::credible::TimeBy;
 use crate::flow::time::gaps::Gaps;
 use crate::flow::time::period::{Period, PeriodKind};
 use crate::flow::time::segmenter::Interval;
@@ -369,12 +368,7 @@ impl Judge<'_> {
     /// The capacity as far as it is credible, in view of what the verdicts so far say.
     pub fn capacity_in_view(&self) -> Option<Capacity> {
         let (found, credible) = (self.pprate?, self.capacity?);
-        let Some(tally) = &*self.tally else { return Some(credible) };
-        let links = [Limitation::UnsharedBottleneck, Limitation::SharedBottleneck];
-        let time = TimeBy {
-            full_link: tally.share_of(&links),
-            program: tally.share_of(&[Limitation::Application]),
-        };
+        let time = self.tally.as_ref().map(|tally| tally.time_by()).unwrap_or_default();
         Some(self.half.in_view_of(found, credible, time))
     }
 

@@ -6,6 +6,7 @@ use super::model::filter::Belief;
 use super::model::{ByAnswer, MODEL};
 use super::threshold;
 use super::{Case, Cause, Confidence, Diagnosis, Finding, Limitation, Shares, diagnose, next_to};
+use crate::flow::path::credible::TimeBy;
 
 /// Time by cause, and what the next interval is weighed against.
 #[derive(Clone, Debug, Default)]
@@ -134,11 +135,21 @@ impl Tally {
         })
     }
 
-    /// The share of the time in which one of these was the answer; 0 without any time.
-    pub fn share_of(&self, answers: &[Limitation]) -> f64 {
-        let mine = self.entries.iter().filter(|entry| answers.contains(&entry.cause.limitation()));
-        let time_s: f64 = mine.map(|entry| entry.time_s).sum();
-        if self.total_s > 0.0 { time_s / self.total_s } else { 0.0 }
+    /// What the capacity is seen in view of.
+    pub fn time_by(&self) -> TimeBy {
+        if self.total_s <= 0.0 {
+            return TimeBy::default();
+        }
+        let of = |answers: &[Limitation]| {
+            let is_one = |entry: &&Entry| answers.contains(&entry.cause.limitation());
+            let time_s: f64 = self.entries.iter().filter(is_one).map(|entry| entry.time_s).sum();
+            time_s / self.total_s
+        };
+        TimeBy {
+            full_link: of(&[Limitation::UnsharedBottleneck, Limitation::SharedBottleneck]),
+            program: of(&[Limitation::Application]),
+            network: self.shares.network / self.total_s,
+        }
     }
 
     #[cfg(test)]
@@ -182,6 +193,17 @@ mod tests {
         assert_eq!(longest.alternative.map(|next| next.0), Some(Limitation::Transport));
         assert!((longest.shares.network - 1.0).abs() < 1e-9);
         assert_eq!(tally.causes()[0].0, Cause::SlowStart);
+    }
+
+    #[test]
+    fn the_capacity_is_seen_in_view_of_all_time() {
+        let mut tally = Tally::default();
+        assert_eq!(tally.time_by().network, 0.0);
+        tally.add(&finding(Cause::ApplicationPaced, 1.0), 6.0);
+        tally.add(&finding(Cause::SharedQueue, 1.0), 1.0);
+        tally.add(&finding(Cause::UnsharedLoss, 1.0), 1.0);
+        let TimeBy { full_link, program, network } = tally.time_by();
+        assert_eq!((full_link, program, network), (0.25, 0.75, 1.0));
     }
 
     #[test]

@@ -63,8 +63,10 @@ impl CapacityProbe {
 pub struct TimeBy {
     /// A link was full.
     pub full_link: f64,
-    /// The program had no more to send.
+    /// The program was the limit.
     pub program: f64,
+    /// What was sent waited for the network, by the clocks.
+    pub network: f64,
 }
 
 impl CapacityProbe {
@@ -89,13 +91,14 @@ impl CapacityProbe {
         let made_by_pairs = credible.method == Ok(CapacityMethod::PairDispersion);
         let Some(bps) = credible.bps.filter(|_| !made_by_pairs) else { return credible };
         let is_reached = self.delivery.most_bps.is_some_and(|most| bps < OWN_PACE * most);
-        if is_reached && !full && time.program >= MOSTLY {
+        let is_paced = time.program >= MOSTLY && time.network < HARDLY;
+        if is_reached && !full && is_paced {
             return pace(credible, bps);
         }
         if let Some(behind) = self.behind_bps(bps, totals) {
             return by_pairs(credible, behind);
         }
-        if credible.support.faster >= FASTER {
+        if credible.support.is_exceeded() {
             return lower_bound(credible, CapacityUnknown::SeveralRates, bps);
         }
         credible
@@ -155,12 +158,10 @@ const OWN_PACE: f64 = 1.5;
 /// Share of the time in which a link was full from which the rate may be its own. It is 0 or more
 /// than a tenth in nearly all directions of random worlds.
 const NOW_AND_THEN: f64 = 0.05;
-/// Share of the time from which the program made the rate.
+/// Share of the time from which the program made the rate,
 const MOSTLY: f64 = 0.5;
-/// Share of the pairs that are faster by a tenth from which others' packets, or clocks, lie between
-/// most of them. Of 137 such estimates of random worlds 106 were too low, and jitter alone lets
-/// fewer pairs catch up.
-const FASTER: f64 = 0.05;
+/// and that of the network up to which nothing but the program did.
+const HARDLY: f64 = 0.1;
 /// Rate of acknowledgements over that of the data below which a slower link lies between.
 const BEHIND: f64 = 0.8;
 /// What was sent may still lie in the queue, so that only a capacity this far below it is too low.
@@ -186,8 +187,8 @@ mod tests {
         probe.in_view_of(FOUND, credible, &Totals::default(), time)
     }
 
-    const LINK: TimeBy = TimeBy { full_link: 0.3, program: 0.7 };
-    const PROGRAM: TimeBy = TimeBy { full_link: 0.0, program: 1.0 };
+    const LINK: TimeBy = TimeBy { full_link: 0.3, program: 0.7, network: 0.3 };
+    const PROGRAM: TimeBy = TimeBy { full_link: 0.0, program: 1.0, network: 0.05 };
 
     #[test]
     fn a_rate_that_was_reached_is_the_programs_where_no_link_was_full() {
@@ -195,8 +196,10 @@ mod tests {
         assert!(seen.is_pace());
         assert_eq!((seen.bps, seen.lower_bps, seen.upper_bps), (None, Some(10e6), None));
         assert_eq!(in_view_of(FOUND, 9e6, LINK), FOUND);
-        let window = TimeBy { full_link: 0.0, program: 0.4 };
+        let window = TimeBy { program: 0.4, ..PROGRAM };
         assert_eq!(in_view_of(FOUND, 9e6, window), FOUND, "another limit for most of the time");
+        let chunks = TimeBy { network: 0.4, ..PROGRAM };
+        assert_eq!(in_view_of(FOUND, 9e6, chunks), FOUND, "a link carries the chunks");
     }
 
     #[test]

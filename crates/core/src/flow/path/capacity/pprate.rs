@@ -42,6 +42,13 @@ impl Support {
         self.near >= MOST && self.sharp >= SHARPLY
     }
 
+    /// Whether more pairs are faster than a link of this rate lets pass. Where the others agree
+    /// sharply, a few tell. Jitter moves pairs both ways, and then it takes many.
+    pub fn is_exceeded(&self) -> bool {
+        let agree = self.sharp >= SHARPLY || self.near < FEW;
+        self.faster >= if agree { SOME } else { FASTER }
+    }
+
     /// Whether the rate is one of several sharp ones and many pairs are faster. Cross traffic
     /// between two packets makes their gap longer by whole packets: the link carries more than this
     /// direction.
@@ -188,6 +195,11 @@ const SHARPLY: f64 = 0.75;
 const MOST: f64 = 0.5;
 /// Share of faster pairs from which a rate is not the link's: jitter alone lets fewer catch up.
 const FASTER: f64 = 0.25;
+/// The same where no jitter explains them. In captures of others it makes up to a fifth faster, of
+/// pairs that agree within a tenth and not within a fortieth.
+const SOME: f64 = 0.05;
+/// Share of the pairs near a rate below which others decide what it is.
+const FEW: f64 = 0.2;
 const MIN_CLEANED: usize = 150;
 const BIN_OF_SPREAD: f64 = 0.05;
 const BIN_OF_MEDIAN: f64 = 0.01;
@@ -212,6 +224,14 @@ mod tests {
     fn samples(mut gaps_us: impl FnMut(&mut u64) -> f32) -> Vec<Sample> {
         let mut state = 7;
         (0..1000).map(|_| Sample { bits: 12_000.0, gap_ns: gaps_us(&mut state) * 1e3 }).collect()
+    }
+
+    #[test]
+    fn a_rate_is_exceeded_by_a_few_sharp_pairs_or_many_that_jitter() {
+        let support = |near, sharp, faster| Support { near, sharp, faster }.is_exceeded();
+        assert!(support(0.9, 0.8, 0.05) && !support(0.9, 0.8, 0.04));
+        assert!(support(0.6, 0.4, 0.25) && !support(0.6, 0.4, 0.20));
+        assert!(support(0.15, 0.4, 0.05), "nearly all are elsewhere");
     }
 
     #[test]

@@ -162,8 +162,10 @@ const OWN_PACE: f64 = 1.5;
 const NOW_AND_THEN: f64 = 0.05;
 /// Share of the time from which the program made the rate,
 const MOSTLY: f64 = 0.5;
-/// and that of the network up to which nothing but the program did.
-const HARDLY: f64 = 0.1;
+/// and that of the network up to which nothing but the program did. A program of a random world
+/// that paces waits for it a fifth of the time; chunks of the policing study that a link carries,
+/// two fifths and half of it.
+const HARDLY: f64 = 0.25;
 /// Rate of acknowledgements over that of the data below which a slower link lies between.
 const BEHIND: f64 = 0.8;
 /// What was sent may still lie in the queue, so that only a capacity this far below it is too low.

@@ -1,6 +1,8 @@
 //! From the facts of a half to its verdicts: the paper's tree and the refined diagnosis, for each
 //! interval, each period and the whole.
 
+mod paper;
+
 use crate::diagnosis::brief::{asks_the_model, at_once};
 use crate::diagnosis::hindsight::{Doubt, Revised, Waiting};
 use crate::diagnosis::memory::{Memory, Observed};
@@ -23,7 +25,7 @@ use crate::reason::GainUnknown;
 use crate::record::address::Address;
 use crate::record::{Ends, IntervalRow, Judgement, ObservedRow, Table, Text, Verdict};
 use crate::report;
-use crate::score::{Evidence, Scores};
+use crate::score::Scores;
 use crate::units::{BitRate, Nanos};
 use crate::verdict;
 
@@ -65,7 +67,12 @@ pub struct Held {
     rows: IntervalRows,
     case: Case,
     asked: Box<Asked>,
+    /// The capacity as it was known then.
+    capacity: Known,
 }
+
+/// What PPrate finds, and how much of it is credible.
+type Known = Option<(Capacity, Capacity)>;
 
 /// The rows of an interval.
 pub struct IntervalRows {
@@ -174,14 +181,16 @@ impl Judge<'_> {
         if self.options.hindsight && diagnosis.is_in_doubt() {
             let asked = diagnosis.asked.expect("the items left it in doubt");
             let doubt = Doubt::new(&case, &asked.said, before, length.as_secs_f64());
-            let held = kept.map(|rows| Box::new(Held { rows, case, asked: asked.clone() }));
+            let capacity = self.known();
+            let held =
+                kept.map(|rows| Box::new(Held { rows, case, asked: asked.clone(), capacity }));
             self.asked = Some(asked);
             self.waiting.get_or_insert_default().push(doubt, held);
         } else {
             self.add(diagnosis.finding.as_ref(), length.as_secs_f64());
             if let Some(rows) = kept {
                 let asked = diagnosis.asked.as_deref().map(|asked| (asked, None));
-                put(self.filled(rows, &case, diagnosis.finding.as_ref(), asked));
+                put(self.filled(rows, &case, diagnosis.finding.as_ref(), asked, self.known()));
             }
             self.asked = diagnosis.asked.or(self.asked.take());
         }
@@ -196,8 +205,9 @@ impl Judge<'_> {
             let Revised { finding, moved } = doubt.revise();
             self.add(finding.as_ref(), doubt.span_s);
             if let Some(held) = held {
-                let Held { rows, case, asked } = *held;
-                put(self.filled(rows, &case, finding.as_ref(), Some((&asked, moved.as_ref()))));
+                let Held { rows, case, asked, capacity } = *held;
+                let asked = Some((&*asked, moved.as_ref()));
+                put(self.filled(rows, &case, finding.as_ref(), asked, capacity));
             }
         }
     }
@@ -216,10 +226,12 @@ impl Judge<'_> {
         case: &Case,
         finding: Option<&Finding>,
         asked: Option<(&Asked, Option<&ByAnswer>)>,
+        known: Known,
     ) -> IntervalRows {
         let (_, (facts, (_, columns))) = &mut rows.row;
-        facts.capacity_bps = self.capacity_in_view().and_then(|capacity| capacity.bps);
-        self.refine(columns, case, finding);
+        let capacity = self.in_view(known);
+        facts.capacity_bps = capacity.and_then(|capacity| capacity.bps);
+        self.refine(columns, case, finding, capacity.as_ref());
         if let Some((finding, (asked, moved))) = finding.zip(asked) {
             argue(columns, asked, finding, moved);
         }
@@ -268,7 +280,7 @@ impl Judge<'_> {
         let whole = rows.then(|| {
             let (scores, mut columns) = self.paper_of_periods(&past);
             if let Some(case) = &case {
-                self.refine(&mut columns, case, finding.as_ref());
+                self.refine(&mut columns, case, finding.as_ref(), self.capacity_in_view().as_ref());
                 if let Some(finding) = &finding
                     && asks_the_model(case)
                 {
@@ -296,7 +308,7 @@ impl Judge<'_> {
             let look = |case: &Case| self.look(case);
             let Diagnosis { finding, asked } = diagnose(&case, &mut Belief::default(), look);
             let finding = finding.or_else(|| at_once(&case));
-            self.refine(&mut columns, &case, finding.as_ref());
+            self.refine(&mut columns, &case, finding.as_ref(), self.capacity_in_view().as_ref());
             if let Some((finding, asked)) = finding.as_ref().zip(asked.as_ref()) {
                 argue(&mut columns, asked, finding, None);
             }
@@ -365,16 +377,30 @@ impl Judge<'_> {
         }
     }
 
+    fn known(&self) -> Known {
+        self.pprate.zip(self.capacity)
+    }
+
     /// The capacity as far as it is credible, in view of what the verdicts so far say.
     pub fn capacity_in_view(&self) -> Option<Capacity> {
-        let (found, credible) = (self.pprate?, self.capacity?);
+        self.in_view(self.known())
+    }
+
+    fn in_view(&self, known: Known) -> Option<Capacity> {
+        let (found, credible) = known?;
         let time = self.tally.as_ref().map(|tally| tally.time_by()).unwrap_or_default();
         Some(self.half.in_view_of(found, credible, time))
     }
 
-    fn refine(&self, columns: &mut Verdict, case: &Case, finding: Option<&Finding>) {
+    fn refine(
+        &self,
+        columns: &mut Verdict,
+        case: &Case,
+        finding: Option<&Finding>,
+        capacity: Option<&Capacity>,
+    ) {
         let mut case = *case;
-        case.context = case.context.with(self.capacity_in_view().as_ref());
+        case.context = case.context.with(capacity);
         case.facts.take_capacity(&case.context);
         let case = &case;
         let Some(finding) = finding else {
@@ -410,76 +436,6 @@ impl Judge<'_> {
         let advised =
             Advised { case, cause: finding.cause, headroom: headroom.ok(), src: &src, dst: &dst };
         columns.remedy = Some(advised.remedy());
-    }
-
-    /// The scores of a span.
-    fn scores(&self, sums: &Sums, gaps: Option<&Gaps>) -> Scores {
-        Scores::of(&Evidence {
-            sums,
-            gaps,
-            capacity_bps: self.pprate.as_ref().and_then(|capacity| capacity.bps),
-            mss_bytes: self.half.mss.value(),
-            headers_bytes: self.half.headers_len(),
-            prototype: self.options.compat_seed.then_some(&self.half.totals.seed),
-        })
-    }
-
-    fn paper_of_interval(&self, interval: &Interval) -> Judgement {
-        self.paper(interval.kind, &interval.window.sums, interval.window.gaps.as_deref())
-    }
-
-    /// The paper's verdict for a span, as columns.
-    fn paper(&self, kind: PeriodKind, sums: &Sums, gaps: Option<&Gaps>) -> Judgement {
-        let scores = self.scores(sums, gaps);
-        let answer = verdict::siekkinen(kind, &scores);
-        let reason = match answer {
-            Err(reason) => Some(Text::Borrowed(reason)),
-            Ok(Limitation::Application) => None,
-            Ok(_) => self.no_capacity(),
-        };
-        let verdict = Verdict {
-            limitation_siekkinen: answer.ok().map(Limitation::name),
-            null_reason: reason,
-            ..Verdict::default()
-        };
-        (scores, verdict)
-    }
-
-    /// What the paper's tree answers for a period.
-    fn paper_answer(&self, period: &Period) -> Option<Limitation> {
-        if period.kind != PeriodKind::Btp {
-            return Past::answer_without_scores(period.kind);
-        }
-        let gaps = period.gaps.unpack();
-        verdict::siekkinen(period.kind, &self.scores(&period.sums, gaps.as_ref())).ok()
-    }
-
-    /// The paper's verdict of the half: what held for the largest share of its periods' time.
-    fn paper_of_periods(&self, past: &Past) -> Judgement {
-        let Past { bulk: sums, gaps, time, .. } = past;
-        let kind = if sums.data_packets > 0 { PeriodKind::Btp } else { PeriodKind::Stp };
-        let (scores, mut whole) = self.paper(kind, sums, gaps.as_deref());
-        let (longest, most) =
-            (0..time.len()).map(|i| (i, time[i])).max_by_key(|&(_, t)| t).expect("some");
-        let name = (most > 0).then(|| Limitation::ALL[longest].name());
-        whole.limitation_siekkinen = name;
-        whole.null_reason = match name {
-            None => whole.null_reason,
-            Some("application") => None,
-            Some(_) => self.no_capacity(),
-        };
-        (scores, whole)
-    }
-
-    /// Why the capacity is not known, if so: then the tree began at its second test.
-    fn no_capacity(&self) -> Option<Text> {
-        match &self.pprate {
-            Some(capacity) => {
-                let reason = capacity.method.err()?;
-                Some(format!("no capacity, {}", reason.meaning()).into())
-            }
-            None => Some(self.too_short.to_owned().into()),
-        }
     }
 }
 

@@ -50,7 +50,7 @@ words! {
         TooFewClean = "too_few_clean_samples": "too few samples after cleaning",
         TimestampResolution = "timestamp_resolution": "the capture's timestamps are too coarse",
         NoMode = "no_mode": "no mode in the packet gaps",
-        SenderPace = "sender_pace": "packets keep their sender's pace and never queue",
+        SenderPace = "sender_pace": "packets keep their sender's pace",
         SeveralRates = "several_rates": "one of several rates, and many gaps are shorter",
         BelowDelivered = "below_delivered": "the estimate is below what was delivered",
         FewAgree = "few_gaps_agree": "hardly any gaps agree",

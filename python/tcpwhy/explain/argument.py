@@ -86,10 +86,15 @@ class Argument:
 
     def timer(self) -> Iterator[str]:
         """How long nothing had happened, against the timer."""
-        segment, silence, progress = self.segment, self.silence(), self.progress()
+        silence = self.silence()
         if silence:
             last = self.frame(silence)
             yield f"Nothing had been sent for {self.since(silence)} ({last} was last)."
+        yield from self.deadline()
+
+    def deadline(self) -> Iterator[str]:
+        """How old the newest acknowledgement was, against the timer."""
+        segment, progress = self.segment, self.progress()
         if progress:
             yield (
                 f"The highest acknowledgement before it, {progress.ack:,} in"

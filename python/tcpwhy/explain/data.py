@@ -63,9 +63,19 @@ def by_timer(case: Argument) -> Iterator[str]:
     yield "So a retransmission timer expired (RFC 6298), not acknowledgements that asked for it."
 
 
+def by_lost_again(case: Argument) -> Iterator[str]:
+    """Retransmission timeout while other segments were sent and acknowledged."""
+    yield from case.deadline()
+    yield (
+        "What came since then were duplicate acknowledgements, which do not restart the timer"
+        " (RFC 6298): it expired, since what was sent again had been lost too."
+    )
+
+
 def by_timeout_recovery(case: Argument) -> Iterator[str]:
     """After the first of a timeout."""
-    rows = case.trace.mine("frame < $frame AND kind = 'rto_retransmission' AND rule = 'timer'")
+    where = "frame < $frame AND kind = 'rto_retransmission' AND rule IN ('timer', 'lost_again')"
+    rows = case.trace.mine(where)
     if rows:
         yield f"The timer had expired before {case.frame(rows[-1])}, {case.since(rows[-1])} ago."
     yield (
@@ -224,6 +234,7 @@ RULES: dict[str, Teller] = {
     "sack_above": by_acknowledgements,
     "few_duplicate_acks": by_acknowledgements,
     "timer": by_timer,
+    "lost_again": by_lost_again,
     "timeout_recovery": by_timeout_recovery,
     "recovery": by_recovery,
     "tail": by_tail,

@@ -1,5 +1,7 @@
 //! Timelines: a few lines of segments, and what became of each.
 
+mod sent_again;
+
 use super::*;
 use crate::units::Nanos;
 use crate::wire::{Endpoint, FlowKey, NO_WINDOW_SCALE, Segment, marks};
@@ -133,88 +135,6 @@ fn a_syn_sent_twice_hides_the_responder_only() {
     );
     assert_eq!(flow.handshake_rtt(), None, "which SYN was answered?");
     assert_eq!(flow.halves[0].rtt.min, Some(Nanos::from_millis(40)));
-}
-
-#[test]
-fn three_duplicate_acknowledgements_make_a_fast_retransmission() {
-    let (flow, kinds) = after_opening(
-        "81 < 1:0 1001
-         81 > 4001:1000 1
-         82 < 1:0 1001
-         82 < 1:0 1001
-         82 < 1:0 1001
-         82 > 1001:1000 1
-        122 < 1:0 5001",
-    );
-    assert_eq!(kinds, ["new", "fast_retransmission"]);
-    let totals = &flow.halves[0].totals;
-    assert_eq!((totals.retransmitted_bytes, totals.unique_bytes), (1000, 5000));
-    assert_eq!((totals.duplicate_acks, totals.loss_events), (3, 1));
-}
-
-#[test]
-fn silence_until_the_timer_makes_an_rto_and_what_follows_belongs_to_it() {
-    let (flow, kinds) = after_opening(
-        "81 < 1:0 1001
-        340 > 1001:1000 1
-        380 < 1:0 2001
-        381 > 2001:1000 1
-        381 > 3001:1000 1",
-    );
-    assert_eq!(kinds, ["rto_retransmission", "rto_retransmission", "rto_retransmission"]);
-    assert_eq!(flow.halves[0].totals.rto_events, 1);
-}
-
-#[test]
-fn the_tail_sent_again_early_is_a_probe() {
-    let (flow, kinds) = after_opening(
-        "81 < 1:0 3001
-        165 > 3001:1000 1",
-    );
-    assert_eq!(kinds, ["tlp_retransmission"]);
-    assert_eq!(flow.halves[0].totals.tlp_events, 1);
-}
-
-#[test]
-fn what_was_acknowledged_before_is_sent_again_in_vain() {
-    let (flow, kinds) = after_opening(
-        "81 < 1:0 4001
-         82 > 2001:1000 1",
-    );
-    assert_eq!(kinds, ["spurious_retransmission"]);
-    assert_eq!(flow.halves[0].totals.spurious_bytes, 1000);
-}
-
-#[test]
-fn what_is_sent_again_after_the_timer_was_not_heard_of() {
-    // The observer saw it acknowledged: that was lost later. Twice the timer runs, then new data.
-    let (flow, kinds) = after_opening(
-        "81 < 1:0 4001
-        400 > 3001:1000 1
-        400 < 1:0 4001
-        450 > 3001:1000 1
-       1400 > 3001:1000 1
-       1401 < 1:0 4001
-       1480 > 4001:1000 1",
-    );
-    assert_eq!(kinds, [["spurious_retransmission"; 3].as_slice(), &["new"]].concat());
-    let totals = &flow.halves[0].totals;
-    assert_eq!((totals.rto_events, totals.spurious_bytes), (2, 3000));
-    assert_eq!(totals.loss_events, 0, "its data arrived");
-}
-
-#[test]
-fn a_dsack_proves_a_retransmission_unneeded_afterwards() {
-    let (flow, kinds) = after_opening(
-        "81 < 1:0 1001 sack 2001-3001
-         82 < 1:0 1001 sack 2001-4001
-         83 > 1001:1000 1
-         84 < 1:0 4001
-        124 < 1:0 4001 sack 1001-2001",
-    );
-    assert_eq!(kinds, ["fast_retransmission"]);
-    let totals = &flow.halves[0].totals;
-    assert_eq!((totals.retransmitted_bytes, totals.spurious_bytes), (1000, 1000));
 }
 
 #[test]

@@ -173,6 +173,7 @@ fn cause(
     let idle = (start.flight_size == Some(0)).then_some(StallCause::NothingToSend);
     match ended {
         Ended::Data(Kind::Rto) => sent.map(|filed| match filed.rule {
+            Rule::LostAgain => StallCause::LostRetransmission,
             Rule::Timer if is_lost_again(filed) => StallCause::LostRetransmission,
             Rule::Timer => StallCause::RetransmissionTimeout,
             _ => StallCause::LossRecovery,

@@ -337,7 +337,7 @@ impl Ledger {
         self.lowest = self.lowest.min(start);
         let (mut seen, mut missing) = (above - start - before, 0);
         let (mut witness, mut opener, mut highest) = (None, None, false);
-        let (mut previous_send, mut lost) = (None, None);
+        let (mut previous_send, mut lost, mut resent) = (None, None, None);
         for index in first..self.sent.len() {
             let sent = self.sent[index];
             if sent.start >= known_end {
@@ -350,6 +350,8 @@ impl Ledger {
             } else {
                 seen += overlap;
                 witness.get_or_insert(sent.frame(frame));
+                let is_first = previous_send.is_none();
+                resent = resent.or((is_first && sent.sends > 1).then_some(sent.last()));
                 previous_send.get_or_insert(sent.last());
                 lost = lost.or((sent.sends == 1).then_some(sent));
                 highest = sent.end() == self.next;
@@ -372,16 +374,17 @@ impl Ledger {
             witness = Some(opener.frame(frame));
             previous_send = None;
             lost = Some(opener);
+            resent = asked_for_at(&opener, entry, path);
         }
         let lost_at = previous_send.or(opener.map(|opener| opener.first));
         self.resent(start + before, known_end, entry);
-        let (kind, rule) = self.repair(start, previous_send, highest, entry, path);
+        let (kind, rule) = self.repair(start, previous_send, highest, resent, entry, path);
         Filed {
             kind,
             rule,
             retransmitted_bytes: seen + missing,
             loss_event: self.is_loss_event(entry.ts, path),
-            rto_event: rule == Rule::Timer,
+            rto_event: rule.is_timer(),
             lost_at,
             seen_bytes: seen,
             lost_flight: lost.map(|lost| lost.flight),
@@ -458,6 +461,13 @@ impl Ledger {
             index += 1;
         }
     }
+}
+
+/// When a hole was sent again first, if this fills it much later: a round trip after it opened.
+/// Without timestamps the round trip may lack the queue before the observer.
+fn asked_for_at(opener: &Range, entry: &Entry, path: &Path) -> Option<Nanos> {
+    let srtt = path.rtt.srtt.filter(|_| entry.has_timestamps());
+    srtt.map(|srtt| opener.first + srtt)
 }
 
 /// Ranges in flight: a window of 1 GiB in full-sized segments is 740,000, and real windows hold a

@@ -34,11 +34,13 @@ impl Ledger {
     }
 
     /// Which mechanism sent `start` again, and what tells: a timer that expired for it, or else.
+    /// `previous` is when it passed before, and `resent` when it was sent again before, if it was.
     pub(super) fn repair(
         &mut self,
         start: u64,
         previous: Option<Nanos>,
         highest: bool,
+        resent: Option<Nanos>,
         entry: &Entry,
         path: &Path,
     ) -> (Kind, Rule) {
@@ -51,7 +53,14 @@ impl Ledger {
         let in_recovery = self.recovery.filter(|recovery| start < recovery.point);
         let srtt = path.rtt.srtt.unwrap_or(Nanos::from_millis(100));
         let expired = waited >= timer && idle >= timer.min(stalled) && idle >= Nanos(timer.0 / 2);
+        // Duplicate acknowledgements do not restart the timer (RFC 6298 section 5.3). RACK sends
+        // what was lost again sooner: a round trip and a quarter after it.
+        let beyond_rack = Nanos(srtt.0 * 18 / 10);
+        let lost_again = start == self.una
+            && stalled >= timer
+            && resent.is_some_and(|at| entry.ts.since(at) >= timer.max(beyond_rack));
         let (kind, rule) = match in_recovery {
+            _ if lost_again && !expired => (Kind::Rto, Rule::LostAgain),
             Some(Recovery { kind: Kind::Rto, .. }) if !expired => {
                 (Kind::Rto, Rule::TimeoutRecovery)
             }
@@ -60,12 +69,12 @@ impl Ledger {
                 (Kind::Fast, if sacked { Rule::SackAbove } else { Rule::DuplicateAcks })
             }
             _ if expired => (Kind::Rto, Rule::Timer),
-            _ if highest && waited.0 >= srtt.0 * 18 / 10 => (Kind::Tlp, Rule::Tail),
+            _ if highest && waited >= beyond_rack => (Kind::Tlp, Rule::Tail),
             Some(Recovery { kind, .. }) => (kind, Rule::Recovery),
             None if self.duplicate_acks > 0 => (Kind::Fast, Rule::FewDuplicateAcks),
             None => (Kind::Retransmission, Rule::Unexplained),
         };
-        if in_recovery.is_none() || rule == Rule::Timer {
+        if in_recovery.is_none() || rule.is_timer() {
             self.recovery = Some(Recovery { kind, point: self.next });
         }
         (kind, rule)

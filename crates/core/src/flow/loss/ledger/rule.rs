@@ -14,6 +14,9 @@ pub enum Rule {
     FewDuplicateAcks,
     /// Nothing came or went for as long as the retransmission timer takes.
     Timer,
+    /// It had been sent again before, and the acknowledgement did not move for as long as the
+    /// timer takes: others may have come (RFC 6298 section 5).
+    LostAgain,
     /// It lies below where recovery from a timeout ends.
     TimeoutRecovery,
     /// It lies below where the present recovery ends.
@@ -42,6 +45,11 @@ pub enum Rule {
 }
 
 impl Rule {
+    /// Whether the retransmission timer expired for it, while it was in flight.
+    pub fn is_timer(self) -> bool {
+        matches!(self, Rule::Timer | Rule::LostAgain)
+    }
+
     /// The word in the `segments` table.
     pub fn name(self) -> &'static str {
         match self {
@@ -50,6 +58,7 @@ impl Rule {
             Rule::SackAbove => "sack_above",
             Rule::FewDuplicateAcks => "few_duplicate_acks",
             Rule::Timer => "timer",
+            Rule::LostAgain => "lost_again",
             Rule::TimeoutRecovery => "timeout_recovery",
             Rule::Recovery => "recovery",
             Rule::Tail => "tail",
@@ -73,6 +82,9 @@ impl Rule {
             Rule::SackAbove => "bytes above it were selectively acknowledged",
             Rule::FewDuplicateAcks => "a duplicate acknowledgement asked for it",
             Rule::Timer => "nothing came or went for as long as the retransmission timer takes",
+            Rule::LostAgain => {
+                "it had been sent again before, and the retransmission timer has run out since"
+            }
             Rule::TimeoutRecovery => "recovery from a timeout had not reached beyond it",
             Rule::Recovery => "the recovery that was under way had not reached beyond it",
             Rule::Tail => "it is the highest segment, sent again after nearly two round trips",

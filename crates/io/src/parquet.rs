@@ -52,6 +52,8 @@ fn properties(schema: &Schema) -> Result<WriterProperties> {
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true)
         .set_created_by(concat!("tcpwhy ", env!("CARGO_PKG_VERSION")).into())
+        .set_dictionary_page_size_limit(DICTIONARY_BYTES)
+        .set_data_page_row_count_limit(PAGE_ROWS)
         .set_dictionary_enabled(false);
     for field in schema.fields() {
         let column = ColumnPath::from(field.name().as_str());
@@ -68,3 +70,7 @@ fn properties(schema: &Schema) -> Result<WriterProperties> {
 
 /// Rows of a group. They are in memory as it is written, a row of flows as 1 kB.
 const GROUP_ROWS: usize = 1 << 14;
+/// Rows of a page: what is not compressed yet.
+const PAGE_ROWS: usize = 1 << 12;
+/// Texts that repeat are few. A column whose texts take more than this has none to speak of.
+const DICTIONARY_BYTES: usize = 1 << 16;

@@ -286,8 +286,8 @@ impl Drop for Leaving<'_> {
 /// Segments from which a batch is full: enough that taking turns costs little for each, few enough
 /// that those under way stay in a second-level cache.
 const BATCH_LEN: usize = 2048;
-/// Batches that may wait for the slowest worker.
-const BATCHES: usize = 6;
+/// Batches that may wait for the slowest worker: for a while one may have the flows with the work.
+const BATCHES: usize = 48;
 /// Batches that a worker has left when it looks for more.
 const FEW: u64 = 2;
 /// Record batches that may wait for the consumer.

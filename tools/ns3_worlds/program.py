@@ -6,7 +6,8 @@ import subprocess
 from importlib.util import find_spec
 from pathlib import Path
 
-SOURCE = Path(__file__).with_name("world.cc")
+HERE = Path(__file__).parent
+SOURCE = HERE / "world.cc"
 BUILT = Path(__file__).parents[2] / "target/ns3_world"
 MODULES = (
     "core",
@@ -28,11 +29,12 @@ def home() -> Path | None:
 
 
 def built() -> Path:
-    """Give the program, compiled if its source is newer."""
+    """Give the program, compiled if a source is newer."""
     ns3 = home()
     if ns3 is None:
         raise SystemExit("ns-3 is not installed here: pip install ns3")
-    if not BUILT.exists() or BUILT.stat().st_mtime < SOURCE.stat().st_mtime:
+    newest = max(path.stat().st_mtime for path in (SOURCE, *HERE.glob("*.h")))
+    if not BUILT.exists() or BUILT.stat().st_mtime < newest:
         libraries = [str(_library(ns3, name)) for name in MODULES]
         BUILT.parent.mkdir(parents=True, exist_ok=True)
         command = ["g++", "-std=c++20", "-O1", f"-I{ns3}/include", str(SOURCE), "-o", str(BUILT)]

@@ -2,6 +2,7 @@
 //! items say.
 
 use super::evidence::inflated;
+use super::limit::unshared_bottleneck::looks_like_a_fair_share;
 use super::{Case, Confidence, Finding, Limitation, Shares, brief, threshold};
 
 /// How sure a finding is where its own facts may contradict it.
@@ -24,6 +25,7 @@ fn is_contradicted(answer: Limitation, shares: &Shares, case: &Case) -> bool {
         || rests_on_a_handful(answer, case)
         || is_full_of_holes(answer, case)
         || is_empty(answer, case)
+        || answer == Limitation::UnsharedBottleneck && looks_like_a_fair_share(case)
         || moves_unprompted(answer, case)
 }
 
@@ -135,6 +137,7 @@ const HARDLY_PROMPTED: f64 = 0.05;
 mod tests {
     use super::super::{Cause, Context, Facts, SoFar, blamed};
     use super::*;
+    use crate::units::Nanos;
 
     fn sureness(cause: Cause, shares: Shares, facts: Facts) -> Confidence {
         let facts = Facts { span_s: 3.0, packets: 900, ..facts };
@@ -189,6 +192,27 @@ mod tests {
         assert_eq!(sureness(Cause::UnsharedQueue, shares, used(0.04)), Confidence::Medium);
         assert_eq!(sureness(Cause::UnsharedQueue, shares, used(0.9)), Confidence::High);
         assert_eq!(sureness(Cause::SharedQueue, shares, used(0.04)), Confidence::High);
+    }
+
+    #[test]
+    fn a_link_that_some_packets_pass_faster_may_be_a_fair_share_of_one() {
+        let shares = Shares { network: 1.0, ..Shares::default() };
+        let sureness = |answer, pairs_faster, inflation| {
+            let facts =
+                Facts { span_s: 3.0, packets: 900, unique_bytes: 1_300_000, ..Facts::default() };
+            let facts = Facts { inflation, ..facts };
+            let so_far = SoFar { packets: 900, pairs_faster, ..SoFar::default() };
+            let rtt_min = Some(Nanos::from_millis(20));
+            let context = Context { rtt_min, mss_bytes: 1448, ..Context::default() };
+            most(answer, &shares, &Case { facts, context, so_far, ..Case::default() })
+        };
+        let own = Limitation::UnsharedBottleneck;
+        // 3.5 Mbit/s, so 3 segments are in the queue, or 30: no fair queue lets them wait.
+        assert_eq!(sureness(own, 0.002, Some(1.5)), Confidence::Medium);
+        assert_eq!(sureness(own, 0.002, None), Confidence::Medium);
+        assert_eq!(sureness(own, 0.002, Some(6.0)), Confidence::High);
+        assert_eq!(sureness(own, 0.0, Some(1.5)), Confidence::High);
+        assert_eq!(sureness(Limitation::SharedBottleneck, 0.3, None), Confidence::High);
     }
 
     #[test]

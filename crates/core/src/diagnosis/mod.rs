@@ -82,6 +82,12 @@ impl Case {
         f64::from(self.context.mss_bytes.max(1))
     }
 
+    /// Full segments that wait in the queue, by the round-trip time.
+    pub fn queued_segments(&self) -> Option<f64> {
+        let excess_s = (self.facts.inflation? - 1.0) * self.rtt_min_s()?;
+        Some(self.facts.rate_bps()? / 8.0 * excess_s / self.mss())
+    }
+
     /// Whether nothing of the other side was seen, on a link that was not visibly full.
     pub fn is_one_way(&self) -> bool {
         let full = self.facts.load.is_some_and(|load| load >= threshold::UNSHARED_UTILISATION);

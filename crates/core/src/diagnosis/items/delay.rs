@@ -26,10 +26,7 @@ items! {
         let least = c.rtt_min_s()?;
         over(c.facts.rtt_low_s? - least, c.facts.rtt_high_s? - least)
     };
-    "queue_packets" Count "segments in the queue, by the RTT" |c| {
-        let excess_s = (c.facts.inflation? - 1.0) * c.rtt_min_s()?;
-        over(c.facts.rate_bps()? / 8.0 * excess_s, c.mss())
-    };
+    "queue_packets" Count "segments in the queue, by the RTT" |c| c.queued_segments();
     "queue_of_flight" Share "queue, by the RTT / mean flight" |c| {
         let excess_s = (c.facts.inflation? - 1.0) * c.rtt_min_s()?;
         over(c.facts.rate_bps()? / 8.0 * excess_s, c.facts.flight_mean_segments * c.mss())

@@ -14,7 +14,7 @@ mod sender_window;
 mod shared_bottleneck;
 mod transport;
 mod unresponsive;
-mod unshared_bottleneck;
+pub(super) mod unshared_bottleneck;
 
 pub use confidence::Confidence;
 pub use owner::Owner;

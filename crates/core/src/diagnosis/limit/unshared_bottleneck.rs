@@ -32,8 +32,8 @@ pub fn evidence(case: &Case, finding: &Finding, say: &mut Sentence) {
 }
 
 /// Whether it may be the share that a fair queue gives. That has an even rate and equal gaps, as a
-/// link of one's own has, but for the packets that pass while the others have none, and keeps few
-/// waiting. A shaper lets some pass faster, too, but most have a long queue. Of 313 such answers
+/// link of one's own has, and keeps few waiting. But some packets pass faster, while the others
+/// have none. A shaper lets some pass faster, too, but most have a long queue. Of 313 such answers
 /// with high confidence in worlds that `tools/ns3_worlds` draws 12 % were right. Of 107 in places
 /// 64 % were, and 98 % of 160 in random worlds, where neighbours are seldom steady.
 pub fn looks_like_a_fair_share(case: &Case) -> bool {

@@ -23,8 +23,10 @@ pub fn evidence(case: &Case, finding: &Finding, say: &mut Sentence) {
     }
     if looks_like_a_fair_share(case) && varying(finding.cause).is_none() {
         let share = percent(case.so_far.pairs_faster);
-        say.part()
-            .add(&[&share, " of the packet pairs were faster, as of a share of a fair queue"]);
+        say.part().add(&[
+            &share,
+            " of the packet pairs were faster: it may be the share of a fair queue",
+        ]);
     }
     if let (Some(_), Some(variation)) = (varying(finding.cause), case.facts.rate_variation) {
         say.part().add(&["the rate varies by ", &percent(variation), " from round to round"]);
@@ -93,8 +95,9 @@ const SHORT: f64 = 16.0;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnosis::{Context, Facts};
+    use crate::diagnosis::{Context, Facts, SoFar, blamed};
     use crate::record::Text;
+    use crate::units::Nanos;
 
     /// What is said where 4 Mbit/s were delivered while it queued, and gaps show another rate.
     fn said(capacity_bps: f64) -> (String, String) {
@@ -123,5 +126,27 @@ mod tests {
             evidence.contains("far from the 2.00 Gbit/s that gaps between packets show"),
             "{evidence}"
         );
+    }
+
+    #[test]
+    fn faster_pairs_beside_a_short_queue_may_be_a_fair_share() {
+        let looks = |pairs_faster, inflation| {
+            let unique_bytes = 1_448_000;
+            let facts = Facts { span_s: 3.0, unique_bytes, inflation, ..Facts::default() };
+            let rtt_min = Some(Nanos::from_millis(10));
+            let context = Context { rtt_min, mss_bytes: 1448, ..Context::default() };
+            let so_far = SoFar { pairs_faster, ..SoFar::default() };
+            let case = Case { facts, context, so_far, ..Case::default() };
+            let mut say = Sentence::default();
+            evidence(&case, &blamed(Cause::UnsharedQueue), &mut say);
+            let said = Text::from(say).to_string();
+            assert_eq!(said.contains("share of a fair queue"), looks_like_a_fair_share(&case));
+            looks_like_a_fair_share(&case)
+        };
+        // 333 segments a second: 3.3 of them wait for one round trip, 16.7 for five.
+        assert!(looks(0.01, Some(2.0)));
+        assert!(looks(0.01, None));
+        assert!(!looks(0.01, Some(6.0)));
+        assert!(!looks(0.0, Some(2.0)));
     }
 }

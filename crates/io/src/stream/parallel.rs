@@ -287,7 +287,7 @@ impl Drop for Leaving<'_> {
 /// that those under way stay in a second-level cache.
 const BATCH_LEN: usize = 2048;
 /// Batches that may wait for the slowest worker: for a while one may have the flows with the work.
-const BATCHES: usize = 48;
+const BATCHES: usize = 32;
 /// Batches that a worker has left when it looks for more.
 const FEW: u64 = 2;
 /// Record batches that may wait for the consumer.

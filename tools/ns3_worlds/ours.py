@@ -9,7 +9,6 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from accuracy import wild
 from ns3_worlds import draw
 from tcpwhy import worlds
 

@@ -90,6 +90,27 @@ CASES = {
         ["4 duplicate ACKs", "frames 11, 12, 13 and 14", "first given by frame 5", "RFC 5681"],
         "TCP Fast Retransmission",
     ),
+    "lost again while others were acknowledged": (
+        [
+            *KNOWN,
+            *(data(42 + n / 10, 1000 + 1000 * n) for n in range(5)),
+            *(ack(62 + n / 10, 1000) for n in range(4)),
+            data(63, 1000),
+            data(150, 6000),
+            ack(170, 1000),
+            data(290, 1000),
+            ack(310, 7000),
+        ],
+        18,
+        "rto_retransmission",
+        [5, 6, 15, 18, 19],
+        [
+            "Frames 6 and 15 carried these bytes before, 227 ms ago",
+            "which do not restart the timer (RFC 6298)",
+            "what was sent again had been lost too",
+        ],
+        "TCP Retransmission",
+    ),
     "needless": (
         [*KNOWN, data(42, 1000), ack(62, 2000), data(262, 1000)],
         8,

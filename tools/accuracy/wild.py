@@ -147,6 +147,11 @@ def varying(rows: Sequence[Told]) -> str:
     return grid(["the link", "intervals", "called so", "called so in all", "right"], lines)
 
 
+def right(rows: Sequence[Told]) -> float:
+    """Give the share of answers that are right; 0 where there are none."""
+    return sum(row.is_right for row in rows) / max(1, len(rows))
+
+
 def calibration_error(rows: Sequence[Told]) -> float:
     """Give the mean distance of probability and share of right answers, bin by bin."""
     parts = list(_bins(rows))

@@ -152,10 +152,11 @@ def _of_worlds(folder: Path, chosen: Sequence[int]) -> Iterator[str]:
         return
     same = [row for seed in chosen for row in wild.told(in_the_simulator(folder, seed))]
     high = [row for row in same if row.confidence == "high"]
+    here, sure = map(wild.right, (same, high))
     yield (
         f"{len(rows):,} intervals of {len(chosen)} worlds. The simulator runs the same worlds\n"
-        f"with the same replacements: of its {len(same):,} intervals {_right(same):.1%} are\n"
-        f"right, and {_right(high):.1%} of those with high confidence. On the kernel the expected\n"
+        f"with the same replacements: of its {len(same):,} intervals {here:.1%} are\n"
+        f"right, and {sure:.1%} of those with high confidence. On the kernel the expected\n"
         f"calibration error is {wild.calibration_error(rows):.1%}."
     )
     yield wild.by(rows, "truth", lambda row: row.allowed[0])
@@ -170,10 +171,6 @@ def _of_plain(folder: Path, chosen: Sequence[int]) -> Iterator[str]:
     yield f"{len(rows):,} intervals of {len(chosen)} plain cases, one limit each."
     yield wild.by(rows, "truth", lambda row: row.allowed[0])
     yield wild.by(rows, "confidence", lambda row: row.confidence or "none")
-
-
-def _right(rows: Sequence[wild.Told]) -> float:
-    return sum(row.is_right for row in rows) / max(1, len(rows))
 
 
 def in_the_simulator(folder: Path, seed: int) -> list[dict[str, Any]]:

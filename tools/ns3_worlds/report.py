@@ -22,10 +22,11 @@ def tables(program: Path, seeds: range, workers: int) -> str:
 def _blocks(rows: Sequence[wild.Told], same: Sequence[wild.Told]) -> Iterator[str]:
     worlds = len({row.world for row in rows})
     high = [row for row in same if row.confidence == "high"]
+    there, here, sure = map(wild.right, (rows, same, high))
     yield (
-        f"{len(rows):,} intervals of {worlds} worlds, {_right(rows):.1%} of them right. Of the\n"
-        f"{len(same):,} intervals of the same draws in the simulator here {_right(same):.1%} are,\n"
-        f"and {_right(high):.1%} of those with high confidence. In ns-3 the expected calibration\n"
+        f"{len(rows):,} intervals of {worlds} worlds, {there:.1%} of them right. Of the\n"
+        f"{len(same):,} intervals of the same draws in the simulator here {here:.1%} are,\n"
+        f"and {sure:.1%} of those with high confidence. In ns-3 the expected calibration\n"
         f"error is {wild.calibration_error(rows):.1%}."
     )
     yield wild.by(rows, "truth", lambda row: row.allowed[0])
@@ -41,7 +42,3 @@ def _blocks(rows: Sequence[wild.Told], same: Sequence[wild.Told]) -> Iterator[st
 
 def _named(controller: str, counts: dict[str, int]) -> str:
     return controller if counts[controller] >= FEWEST else "others"
-
-
-def _right(rows: Sequence[wild.Told]) -> float:
-    return sum(row.is_right for row in rows) / max(1, len(rows))

@@ -51,6 +51,30 @@ fn what_was_lost_again_is_sent_by_the_timer_though_others_are_acknowledged() {
 }
 
 #[test]
+fn a_hole_that_is_filled_much_later_was_lost_again_before_the_observer() {
+    // The round trip is 40 ms. What opened the hole came at 42 ms; a timer takes 240 ms.
+    let filled = |at_ms: u32, ts: &str, later: &str| {
+        let script = format!(
+            "0 > 0:0 0 {ts} syn
+            40 < 0:0 1 {ts} syn
+            40 > 1:0 1 {ts}
+            41 > 1:1000 1 {ts}
+            42 > 2001:1000 1 {ts}
+            81 < 1:0 1001 {ts} sack 2001-3001
+           200 > 3001:1000 1 {ts}
+           240 < 1:0 1001 {ts} sack 2001-4001
+           {at_ms} > 1001:1000 1 {later}"
+        );
+        let (flow, kinds) = play(&script);
+        (kinds.last().cloned().unwrap_or_default(), flow.halves[0].totals.rto_events)
+    };
+    assert_eq!(filled(330, "ts 1/1", "ts 900/1"), ("rto_retransmission".to_owned(), 1));
+    assert_eq!(filled(125, "ts 1/1", "ts 900/1"), ("fast_retransmission".to_owned(), 0));
+    // Without timestamps the round trip may lack the queue before the observer.
+    assert_eq!(filled(330, "", ""), ("fast_retransmission".to_owned(), 0));
+}
+
+#[test]
 fn the_tail_sent_again_early_is_a_probe() {
     let (flow, kinds) = after_opening(
         "81 < 1:0 3001

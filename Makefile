@@ -98,6 +98,11 @@ clean: ## remove everything that was built or installed
 	$(PIP) install --no-compile $$($(BIN)/python tools/requirements.py dev)
 	@touch $@
 
+# Another simulator's libraries, for the worlds that it judges: what its Python needs stays out.
+.venv/ns3: .venv/made
+	$(PIP) install --no-deps 'ns3==3.44.*'
+	@touch $@
+
 # An editable install: Python sources are used where they are, only Rust needs a build.
 .venv/ready: .venv/made $(SOURCES)
 	$(PIP) install --no-build-isolation --editable .

@@ -4,7 +4,7 @@
     python -m ns3_worlds page [WORKERS]                the same for those that judge, in docs
     python -m ns3_worlds one SEED FOLDER               captures and record of one world
 
-It needs a C++ compiler and ns-3's wheel (`pip install ns3`). Nothing is fitted or chosen on these
+It needs a C++ compiler and ns-3's wheel (`make .venv/ns3`). Nothing is fitted or chosen on these
 worlds; seeds below 1000 are there to be looked at. FIRST-LAST are seeds, the last excluded.
 """
 

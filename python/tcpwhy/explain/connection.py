@@ -116,6 +116,7 @@ def argue(facts: Facts) -> Connection:
 
 def _side(facts: Facts, half: Half) -> Side:
     found = runs(facts.intervals[half.direction])
+    beside = facts.beside.get(half.direction)
     return Side(
         half=half,
         headline=headline(half),
@@ -123,8 +124,8 @@ def _side(facts: Facts, half: Half) -> Side:
         limit=[*_limit(half)],
         runs=found,
         stalls=facts.stalls[half.direction],
-        numbers=numbers(half),
-        against=doubts(half, found),
+        numbers=numbers(half, beside),
+        against=doubts(half, found, beside),
         tree=[*compared(half, facts.periods[half.direction])],
         remedy=sentence(half.remedy) if half.remedy else None,
         gain=_gain(half),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from tcpwhy.explain.facts import Half
+from tcpwhy.explain.facts import Beside, Half
 from tcpwhy.explain.numbers import size
 from tcpwhy.explain.timeline import Run, time_by_cause
 from tcpwhy.explain.words import SHARES, limit, listed, own_shares, sentence, share_columns
@@ -24,12 +24,23 @@ WIDE = 2.0
 """Ratio of the bounds of a capacity from which it is not known well."""
 
 
-def doubts(half: Half, found: Sequence[Run]) -> list[str]:
+def doubts(half: Half, found: Sequence[Run], beside: Beside | None = None) -> list[str]:
     """Give the sentences, the weightiest first; none for a half without a verdict."""
     if half.limitation is None:
         return []
-    first = [*_model(half), *_time(half, found), *_pace(half), *_capture(half), *_window(half)]
-    return [*first, *_capacity(half), *_size(half)]
+    first = [*_beside(half, beside), *_model(half), *_time(half, found), *_pace(half)]
+    return [*first, *_capture(half), *_window(half), *_capacity(half), *_size(half)]
+
+
+def _beside(half: Half, beside: Beside | None) -> Iterator[str]:
+    """Who is on the same path, where the link is called the connection's own."""
+    if half.limitation != "unshared_bottleneck" or beside is None:
+        return
+    if beside.share(half) >= NOTABLE:
+        yield (
+            f"Others between the same hosts moved {beside.about(half)} of the bytes meanwhile:"
+            " they pass the same link, unless hosts or routers send them another way."
+        )
 
 
 def _model(half: Half) -> Iterator[str]:

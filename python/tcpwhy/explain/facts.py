@@ -157,6 +157,25 @@ class Stall(NamedTuple):
     stall_total_ns: int
 
 
+class Beside(NamedTuple):
+    """The other connections with data from one host to another while a direction went on."""
+
+    connections: int
+    meanwhile_bytes: float
+    """What they moved meanwhile, if each moved its data evenly."""
+    biggest: Candidate
+    """Of them the one that moved most meanwhile, with what it moved."""
+
+    def share(self, half: Half) -> float:
+        """Give their part of what went between the hosts that way, 0 to 1."""
+        return self.meanwhile_bytes / (self.meanwhile_bytes + half.unique_bytes)
+
+    def about(self, half: Half) -> str:
+        """Write that part: it is no better known than to a per cent."""
+        share = 100 * self.share(half)
+        return f"about {share:.0f} %" if share >= 1 else "less than 1 %"
+
+
 class Facts(NamedTuple):
     """What the tables have of one flow."""
 
@@ -169,6 +188,8 @@ class Facts(NamedTuple):
     periods: dict[str, list[Period]]
     stalls: dict[str, list[Stall]]
     """By direction, the longest first."""
+    beside: dict[str, Beside]
+    """By direction, where others pass the same path; not looked for on standard input."""
     chosen: str
     """How this flow was chosen among those of the source."""
     others: list[Candidate]

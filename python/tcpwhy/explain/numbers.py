@@ -1,7 +1,7 @@
 """The numbers behind a verdict, item by item, in sentences."""
 
 from tcpwhy import vocabulary
-from tcpwhy.explain.facts import Half
+from tcpwhy.explain.facts import Beside, Half
 from tcpwhy.explain.words import counted, listed, sentence
 from tcpwhy.units import as_bytes, as_duration, as_rate, as_share
 
@@ -9,15 +9,16 @@ EXACT = 2**20
 """Bytes up to which a window is given to the byte, since people know such numbers."""
 
 
-def numbers(half: Half) -> dict[str, str]:
+def numbers(half: Half, beside: Beside | None = None) -> dict[str, str]:
     """Give the facts of a half by what they are about; unknown ones say why."""
-    return {
+    told = {
         "RTT": _rtt(half),
         "Loss": " ".join(_loss(half)),
         "Window": " ".join(_window(half)),
         "Capacity": _capacity(half),
         "Observer": _observer(half),
     }
+    return told if beside is None else told | {"Beside": _beside(half, beside)}
 
 
 def size(octets: int) -> str:
@@ -137,6 +138,15 @@ def _observer(half: Half) -> str:
         return f"The capture was made at the receiver, {half.dst}.{offload}"
     share = as_share(half.position)
     return sentence(f"the capture was made {share} of the way from sender to receiver") + offload
+
+
+def _beside(half: Half, beside: Beside) -> str:
+    hosts = f"from {half.src} to {half.dst}"
+    moved = f"moved {beside.about(half)} of what went {hosts} meanwhile"
+    if beside.connections == 1:
+        return f"Another connection {moved}: {beside.biggest.line}."
+    others = counted(beside.connections, "other connection")
+    return f"{others} {moved}. The biggest was {beside.biggest.line}."
 
 
 def _times(number: int) -> str:

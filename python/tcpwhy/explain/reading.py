@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tcpwhy._core import InputError, UsageError
 from tcpwhy.analysis import Result, analyze
+from tcpwhy.explain import beside
 from tcpwhy.explain.choice import Candidate, Watch, absent, of_capture, of_store
 from tcpwhy.explain.facts import Facts, Half, Interval, Period, Stall
 from tcpwhy.options.flows import check_flow, is_number, numbered, where
@@ -46,6 +47,8 @@ def read(
 
 def of_tables(name: str, connection: "duckdb.DuckDBPyConnection", flow: int | str) -> Facts:
     """Take the rows of a flow out of tables, or views, that somebody else opened.
+
+    What others moved meanwhile is told of those that are in the table of flows as well.
 
     Raises:
         UsageError: when there is no such flow.
@@ -86,7 +89,10 @@ def _of_capture(
             if result.damage:
                 raise result.damage[0]
             biggest = [] if name == "-" else of_capture(name, flow, watch)[1]
-        return _facts(name, False, connection, flow, total, biggest, result.damage)
+        facts = _facts(name, False, connection, flow, total, biggest, result.damage)
+    if name == "-" or total == 1:
+        return facts
+    return facts._replace(beside=beside.of_capture(name, facts.halves, watch))
 
 
 @contextmanager
@@ -134,6 +140,7 @@ def _facts(
         },
         periods={d: _rows(connection, Period, "periods", found, in_time, d) for d in directions},
         stalls={d: _rows(connection, Stall, "stalls", found, "rank", d) for d in directions},
+        beside=beside.of_tables(connection, halves),
         chosen=chosen,
         others=others,
         is_named=flow is not None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tcpwhy._core import InputError
 from tcpwhy.analysis import analyze
+from tcpwhy.explain import beside
 from tcpwhy.explain.choice import Watch
 from tcpwhy.store import Store, explained
 from tcpwhy.store.files import streamed
@@ -52,13 +53,18 @@ def open_source(path: str, *, watch: Watch = nullcontext) -> Iterator[Source]:
 
 @contextmanager
 def subset(source: Source, flows: Sequence[int]) -> Iterator["duckdb.DuckDBPyConnection"]:
-    """Copy the rows of some flows: each question to a large store opens all of its parts."""
+    """Copy the rows of some flows: each question to a large store opens all of its parts.
+
+    Of those beside them, between the same hosts at the same time, it has the rows of `flows`.
+    """
     import duckdb
 
     ids = ", ".join(map(str, flows)) or "NULL"
+    chosen = f"flow_id IN ({ids})"
     with duckdb.connect() as connection:
         for table in TABLES:
-            rows = source.connection.sql(f"FROM {table} WHERE flow_id IN ({ids})")
+            where = beside.or_chosen(chosen) if table == "flows" else chosen
+            rows = source.connection.sql(f"FROM {table} WHERE {where}")
             connection.register("chosen", streamed(rows))
             connection.execute(f"CREATE TABLE {table} AS FROM chosen")
             connection.unregister("chosen")

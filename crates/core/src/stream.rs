@@ -103,6 +103,12 @@ impl Streams {
         self.known_to = self.known_to.max(frame);
     }
 
+    /// Says that no openings will follow. What tells the connection of one goes, so that its memory
+    /// is there for rows; all numbers stay.
+    pub fn end(&mut self) {
+        (self.recent, self.older) = (Known::default(), Known::default());
+    }
+
     /// The last frame of which all openings were taken: numbers are known of flows up to it.
     pub fn known_to(&self) -> u64 {
         self.known_to
@@ -301,6 +307,16 @@ mod tests {
         let expected = [0, 1, 1, 2, 0, 0, 3, 4].map(Some);
         assert_eq!(numbers(&openings), expected);
         assert_eq!(Streams::default().of(1), None);
+    }
+
+    #[test]
+    fn numbers_stay_when_no_more_openings_follow() {
+        let mut streams = Streams::default();
+        let (new, continued) = (opening(1, 80, flags::SYN, 7, 0, true), flags::ACK);
+        streams.take(&mut vec![new, opening(2, 80, continued, 90, 0, false)], 2);
+        streams.end();
+        assert_eq!([1, 2].map(|frame| streams.of(frame)), [Some(0), Some(0)]);
+        assert_eq!((streams.count(), streams.forgotten(), streams.recent.len), (1, 0, 0));
     }
 
     #[test]

@@ -26,3 +26,4 @@ pub use error::Error;
 pub use files::read_frames;
 pub use progress::{Progress, Standing};
 pub use stream::{Handle, Source, Stream, analyze, monitor};
+pub use sys::memory::give_back_when_freed;

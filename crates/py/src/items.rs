@@ -22,7 +22,7 @@ pub fn next<T: Send>(py: Python<'_>, items: &Mutex<Receiver<T>>) -> PyResult<Opt
 }
 
 /// Items that wait for Python. Few: a slow consumer slows the producer down, not the memory.
-pub const WAITING: usize = 4;
+pub const WAITING: usize = 2;
 
 /// How long Ctrl-C may go unnoticed while no item comes.
 const SIGNAL_CHECK: Duration = Duration::from_millis(50);

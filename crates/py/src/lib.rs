@@ -100,6 +100,13 @@ fn thresholds() -> [(&'static str, f64); 4] {
     ]
 }
 
+/// Has blocks of so many bytes and more go back to the system when they are freed, in the whole
+/// process: for commands.
+#[pyfunction]
+fn give_back_when_freed(bytes: u32) {
+    tcpwhy_io::give_back_when_freed(bytes);
+}
+
 /// The extension module `tcpwhy._core`.
 #[pymodule(gil_used = false)]
 mod _core {
@@ -107,8 +114,8 @@ mod _core {
 
     #[pymodule_export]
     use super::{
-        InputError, PrivilegeError, TcpwhyError, UsageError, counters, schemas, tables_by_maker,
-        thresholds,
+        InputError, PrivilegeError, TcpwhyError, UsageError, counters, give_back_when_freed,
+        schemas, tables_by_maker, thresholds,
     };
     #[pymodule_export]
     use crate::adviser::advise;

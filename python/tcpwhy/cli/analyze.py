@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from tcpwhy._core import UsageError
+from tcpwhy._core import UsageError, give_back_when_freed
 from tcpwhy.analysis import TABLES, Result, analyze
 from tcpwhy.cli import INTERRUPTED, _view
 from tcpwhy.cli._help import Described
@@ -21,6 +21,12 @@ from tcpwhy.sinks import Run, open_sink, pour, tables_of
 from tcpwhy.sinks._delivery import Delivery
 from tcpwhy.terminal.overview import Choice
 from tcpwhy.wireshark.annotate import Copy
+
+LARGE_BYTES = 1536 * 1024
+"""Blocks from this size on, such as tables that grew, go back to the system when they are freed.
+
+Those of a row group are smaller: each would be asked of the system anew.
+"""
 
 SECTION = "Captures"
 EXAMPLES = (
@@ -121,6 +127,7 @@ def command(
         targets = ()
     if tui:
         return _rehearse(captures, tables, format, outputs, settings)
+    give_back_when_freed(LARGE_BYTES)
     runs: list[Result] = []
 
     def stop() -> None:

@@ -1,6 +1,5 @@
 """`tcpwhy monitor`: a live link in, verdicts out while the connections last."""
 
-import ctypes
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -10,6 +9,7 @@ from typing import Any
 import click
 
 from tcpwhy import UsageError
+from tcpwhy._core import give_back_when_freed
 from tcpwhy.cli import INTERRUPTED, _view
 from tcpwhy.cli._help import Described
 from tcpwhy.cli._options import DURATION, FORMAT, OUTPUT, SIZE, options
@@ -21,8 +21,8 @@ from tcpwhy.sinks import Run, Sink, open_sink
 from tcpwhy.sinks._delivery import Delivery, close_all, pour
 from tcpwhy.units import nanoseconds
 
-_M_MMAP_THRESHOLD = -3
-"""Of glibc's malloc.h; other libraries have no `mallopt`, or one that does nothing."""
+LARGE_BYTES = 128 * 1024
+"""Blocks from this size on, such as batches of rows, go back to the system when they are freed."""
 
 FANOUT = (
     "How workers share packets: the kernel's hash, a program, the card's queues."
@@ -93,7 +93,7 @@ def command(
         _view.check(outputs, format, tables)
         wanted = list(dict.fromkeys((*wanted, *_view.TABLES)))
     settings["fanout"] = settings["fanout"] or _fanout(interfaces)
-    _give_memory_back()
+    give_back_when_freed(LARGE_BYTES)
     # First the sockets, then everything else without privileges.
     result = monitor(interfaces, table=wanted, drop_privileges=True, **settings)
     view = _view.View(settings["interval"]) if tui else None
@@ -159,17 +159,6 @@ def _account(result: Monitor, deliveries: Sequence[Delivery], *, explain: bool) 
     for error in result.damage:
         _say(str(error))
     return result.damage[0].exit_code if result.damage else 0
-
-
-def _give_memory_back() -> None:
-    """Have blocks of 128 KiB and more go back to the system when they are freed.
-
-    glibc does so at first, and raises its threshold with each, up to 32 MiB; then batches of rows
-    live on the heaps of the workers among what lasts, and heaps with holes grow.
-    """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt:
-        mallopt(_M_MMAP_THRESHOLD, 128 * 1024)
 
 
 @contextmanager

@@ -51,7 +51,7 @@ impl Rows {
 }
 
 /// Rows per record batch: large enough for columnar work, small enough to stay in cache.
-pub const BATCH_ROWS: usize = 8192;
+pub const BATCH_ROWS: usize = 4096;
 /// Rows of a small batch: numbers of one column are 4 kB, less than a flow was. Of batches half as
 /// long the building shows: 4 % of the instructions for 20,000 short flows.
 pub(super) const SMALL_BATCH_ROWS: usize = 512;

@@ -40,7 +40,11 @@ impl Inline {
                 true
             });
             if let Some((numbers, openings)) = self.numbers.as_ref().zip(self.pipeline.openings()) {
-                lock(numbers).take(openings, reader.intake.frames().0);
+                let mut numbers = lock(numbers);
+                numbers.take(openings, reader.intake.frames().0);
+                if !more {
+                    numbers.end();
+                }
             }
             if more || self.pipeline.finish() {
                 self.ready.extend(self.pipeline.take(false).into_iter().map(Ok));

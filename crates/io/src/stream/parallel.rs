@@ -261,6 +261,12 @@ impl Desk {
             }
             state.empty.extend(Arc::into_inner(batch));
         }
+        if state.ended
+            && state.batches.is_empty()
+            && let Some(numbers) = &self.numbers
+        {
+            lock(numbers).end();
+        }
         if full {
             self.changed.notify_all();
         }
@@ -290,5 +296,5 @@ const BATCH_LEN: usize = 2048;
 const BATCHES: usize = 32;
 /// Batches that a worker has left when it looks for more.
 const FEW: u64 = 2;
-/// Record batches that may wait for the consumer.
-const ITEMS: usize = 16;
+/// Record batches that may wait for the consumer: some 3 MB each, where flows are short.
+const ITEMS: usize = 6;

@@ -122,10 +122,12 @@ def memory(results: Results) -> str:
         if whole is None:
             continue
         per_flow = (whole.anon_bytes - floor.anon_bytes) / max(1, whole.flows)
-        shown = [by_mode.get(mode) for mode in ("analyze", "analyze, 2 workers", "command")]
+        keys = [key for mode in BUDGET for key in (mode, f"{mode}, 2 workers")]
+        shown = [by_mode.get(key) for key in keys]
         cells = [f"{found.anon_bytes / 1e6:,.0f}" if found else "" for found in shown]
         rows.append([name, *cells, f"{per_flow:,.0f}", f"{whole.anon_slope:.1f}"])
-    head = ["set", "analyze MB", "2 workers MB", "command MB", "bytes per flow", "bytes per packet"]
+    modes = [f"{mode}{workers} MB" for mode in BUDGET for workers in ("", ", 2 workers")]
+    head = ["set", *modes, "bytes per flow", "bytes per packet"]
     note = "Anonymous memory at its most, and its growth from the middle of the run on:\n\n"
     return note + table(head, rows)
 

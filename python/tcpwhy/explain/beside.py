@@ -43,11 +43,17 @@ def of_capture(
     return found
 
 
-def or_chosen(condition: str) -> str:
-    """Widen a condition for rows of `flows`, in SQL: with those beside the ones it chooses."""
-    return f"""{condition} OR EXISTS (FROM flows AS mine WHERE mine.{condition}
-        AND mine.src = flows.src AND mine.dst = flows.dst
-        AND mine.start_ns < flows.end_ns AND mine.end_ns > flows.start_ns)"""
+def chosen(flows: Sequence[int]) -> str:
+    """Write the condition for rows of `flows`, in SQL: those of some flows, and those beside them.
+
+    Times and hosts alone decide; which of them count is asked by `of_tables`.
+    """
+    ids = ", ".join(map(str, flows)) or "NULL"
+    return f"""flow_id IN ({ids}) OR EXISTS (
+        FROM flows AS mine WHERE mine.flow_id IN ({ids})
+            AND mine.src = flows.src AND mine.dst = flows.dst
+            AND mine.start_ns < flows.end_ns AND mine.end_ns > flows.start_ns
+    )"""
 
 
 def matters(half: Half) -> bool:

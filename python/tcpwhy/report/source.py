@@ -60,10 +60,9 @@ def subset(source: Source, flows: Sequence[int]) -> Iterator["duckdb.DuckDBPyCon
     import duckdb
 
     ids = ", ".join(map(str, flows)) or "NULL"
-    chosen = f"flow_id IN ({ids})"
     with duckdb.connect() as connection:
         for table in TABLES:
-            where = beside.or_chosen(chosen) if table == "flows" else chosen
+            where = beside.chosen(flows) if table == "flows" else f"flow_id IN ({ids})"
             rows = source.connection.sql(f"FROM {table} WHERE {where}")
             connection.register("chosen", streamed(rows))
             connection.execute(f"CREATE TABLE {table} AS FROM chosen")

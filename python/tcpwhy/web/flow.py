@@ -113,15 +113,15 @@ def rows_of(reader: Reader, flow_id: int) -> Iterator["duckdb.DuckDBPyConnection
 
     with duckdb.connect() as connection:
         with reader.cursor() as cursor:
-            chosen = f"flow_id = {flow_id}"
-            _copy(connection, cursor, "flows", beside.or_chosen(chosen))
-            ends = f"SELECT min(start_ns), max(end_ns) FROM flows WHERE {chosen}"
+            own = f"flow_id = {flow_id}"
+            _copy(connection, cursor, "flows", beside.chosen([flow_id]))
+            ends = f"SELECT min(start_ns), max(end_ns) FROM flows WHERE {own}"
             begin, end = connection.execute(ends).fetchall()[0]
             if begin is None:
                 raise UsageError(f"no flow {flow_id} in the store: it went, or the link is wrong")
             span = Range(begin, end + 1)
             for table in ("intervals", "periods", "stalls"):
-                _copy(connection, cursor, table, f"{chosen} AND {span.where}")
+                _copy(connection, cursor, table, f"{own} AND {span.where}")
         yield connection
 
 

@@ -1,5 +1,7 @@
 """What other connections between the same hosts moved, in the argument for one."""
 
+import os
+import threading
 from pathlib import Path
 
 import duckdb
@@ -66,6 +68,16 @@ def test_a_store_and_a_report_say_the_same(two, tmp_path, tcpwhy):
     tables = [word for table in TABLES for word in ("--table", table)]
     assert tcpwhy("analyze", two, *tables, "--output", store).returncode == 0
     assert explain_connection(store, flow=halves[0].flow_id).facts.beside == expected.facts.beside
+
+
+def test_a_pipe_is_read_once(two, tmp_path, tcpwhy):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(two.read_bytes()), daemon=True)
+    writer.start()
+    run = tcpwhy("explain", pipe, "--flow", "10.0.0.2:40000", timeout=60)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "Beside" not in run.stdout
 
 
 def test_a_connection_of_its_own_has_nobody_beside_it():

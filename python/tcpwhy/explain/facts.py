@@ -189,7 +189,7 @@ class Facts(NamedTuple):
     stalls: dict[str, list[Stall]]
     """By direction, the longest first."""
     beside: dict[str, Beside]
-    """By direction, where others pass the same path; not looked for on standard input."""
+    """By direction, where others pass the same path; not looked for in a pipe."""
     chosen: str
     """How this flow was chosen among those of the source."""
     others: list[Candidate]

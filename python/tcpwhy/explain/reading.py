@@ -90,7 +90,8 @@ def _of_capture(
                 raise result.damage[0]
             biggest = [] if name == "-" else of_capture(name, flow, watch)[1]
         facts = _facts(name, False, connection, flow, total, biggest, result.damage)
-    if name == "-" or total == 1:
+    if total == 1 or not Path(name).is_file():
+        # The only one, or a pipe, which cannot be read again.
         return facts
     return facts._replace(beside=beside.of_capture(name, facts.halves, watch))
 

@@ -43,19 +43,6 @@ def of_capture(
     return found
 
 
-def chosen(flows: Sequence[int]) -> str:
-    """Write the condition for rows of `flows`, in SQL: those of some flows, and those beside them.
-
-    Times and hosts alone decide; which of them count is asked by `of_tables`.
-    """
-    ids = ", ".join(map(str, flows)) or "NULL"
-    return f"""flow_id IN ({ids}) OR EXISTS (
-        FROM flows AS mine WHERE mine.flow_id IN ({ids})
-            AND mine.src = flows.src AND mine.dst = flows.dst
-            AND mine.start_ns < flows.end_ns AND mine.end_ns > flows.start_ns
-    )"""
-
-
 def matters(half: Half) -> bool:
     """Whether the path held this half back, so that it matters who else is on it."""
     limitation = vocabulary.limitation(half.limitation)

@@ -45,17 +45,25 @@ def read(
     return _of_capture(name, flow, interval, watch)
 
 
-def of_tables(name: str, connection: "duckdb.DuckDBPyConnection", flow: int | str) -> Facts:
+def of_tables(
+    name: str,
+    connection: "duckdb.DuckDBPyConnection",
+    flow: int | str,
+    all_flows: "duckdb.DuckDBPyConnection | None" = None,
+) -> Facts:
     """Take the rows of a flow out of tables, or views, that somebody else opened.
 
-    What others moved meanwhile is told of those that are in the table of flows as well.
+    Where these have the rows of some flows only, `all_flows` tells what others moved meanwhile.
 
     Raises:
         UsageError: when there is no such flow.
 
     """
     check_flow(flow)
-    return _facts(name, True, connection, flow, 0, [], [])
+    facts = _facts(name, True, connection, flow, 0, [], [])
+    if all_flows is None:
+        return facts
+    return facts._replace(beside=beside.of_tables(all_flows, facts.halves))
 
 
 def _of_store(name: str, flow: int | str | None) -> Facts:

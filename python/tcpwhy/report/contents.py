@@ -91,7 +91,8 @@ def _argued(source: Source, chosen: list[int]) -> list[Connection]:
     with subset(source, chosen) as connection:
         for flow_id in chosen:
             with suppress(UsageError):
-                found.append(argue(of_tables(source.name, connection, flow_id)))
+                facts = of_tables(source.name, connection, flow_id, source.connection)
+                found.append(argue(facts))
     return found
 
 

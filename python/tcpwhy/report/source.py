@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tcpwhy._core import InputError
 from tcpwhy.analysis import analyze
-from tcpwhy.explain import beside
 from tcpwhy.explain.choice import Watch
 from tcpwhy.store import Store, explained
 from tcpwhy.store.files import streamed
@@ -53,17 +52,13 @@ def open_source(path: str, *, watch: Watch = nullcontext) -> Iterator[Source]:
 
 @contextmanager
 def subset(source: Source, flows: Sequence[int]) -> Iterator["duckdb.DuckDBPyConnection"]:
-    """Copy the rows of some flows: each question to a large store opens all of its parts.
-
-    Of those beside them, between the same hosts at the same time, it has the rows of `flows`.
-    """
+    """Copy the rows of some flows: each question to a large store opens all of its parts."""
     import duckdb
 
     ids = ", ".join(map(str, flows)) or "NULL"
     with duckdb.connect() as connection:
         for table in TABLES:
-            where = beside.chosen(flows) if table == "flows" else f"flow_id IN ({ids})"
-            rows = source.connection.sql(f"FROM {table} WHERE {where}")
+            rows = source.connection.sql(f"FROM {table} WHERE flow_id IN ({ids})")
             connection.register("chosen", streamed(rows))
             connection.execute(f"CREATE TABLE {table} AS FROM chosen")
             connection.unregister("chosen")

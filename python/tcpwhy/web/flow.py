@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tcpwhy._core import UsageError
-from tcpwhy.explain import beside
 from tcpwhy.explain.connection import argue
 from tcpwhy.explain.reading import of_tables
 from tcpwhy.report import flowpage
@@ -25,8 +24,8 @@ MOST_INTERVALS = 2000
 
 def flow(reader: Reader, flow_id: int) -> dict[str, Any]:
     """Give the page: what identifies it, the argument for each direction, the intervals."""
-    with rows_of(reader, flow_id) as connection:
-        argued = argue(of_tables("the store", connection, flow_id))
+    with rows_of(reader, flow_id) as connection, reader.cursor() as cursor:
+        argued = argue(of_tables("the store", connection, flow_id, cursor))
     first = argued.facts.halves[0]
     sides = joined(flowpage.side(side, argued) for side in argued.sides)
     intervals = [
@@ -105,23 +104,19 @@ def live_graph(reader: Reader, flow_id: int, interface: str, seconds: float) -> 
 
 @contextmanager
 def rows_of(reader: Reader, flow_id: int) -> Iterator["duckdb.DuckDBPyConnection"]:
-    """Copy the rows of a flow, and in `flows` those beside it.
-
-    Its times tell which parts can have its intervals.
-    """
+    """Copy the rows of a flow; its times tell which parts can have its intervals."""
     import duckdb
 
     with duckdb.connect() as connection:
         with reader.cursor() as cursor:
-            own = f"flow_id = {flow_id}"
-            _copy(connection, cursor, "flows", beside.chosen([flow_id]))
-            ends = f"SELECT min(start_ns), max(end_ns) FROM flows WHERE {own}"
+            _copy(connection, cursor, "flows", f"flow_id = {flow_id}")
+            ends = "SELECT min(start_ns), max(end_ns) FROM flows"
             begin, end = connection.execute(ends).fetchall()[0]
             if begin is None:
                 raise UsageError(f"no flow {flow_id} in the store: it went, or the link is wrong")
             span = Range(begin, end + 1)
             for table in ("intervals", "periods", "stalls"):
-                _copy(connection, cursor, table, f"{own} AND {span.where}")
+                _copy(connection, cursor, table, f"flow_id = {flow_id} AND {span.where}")
         yield connection
 
 

@@ -11,7 +11,6 @@ use crate::units::Seq;
 use crate::wire::hash::HashKey;
 use crate::wire::{FlowKey, Segment, flags};
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 /// A segment that may open a connection: a SYN, or one of a flow that the table does not hold.
 #[derive(Clone, Copy, Debug)]
@@ -62,37 +61,110 @@ pub struct Streams {
     forgotten: u64,
 }
 
-/// What is remembered of a connection: its number, and the initial sequence numbers.
+/// What is remembered of a connection.
 #[derive(Clone, Copy, Debug)]
 struct Connection {
-    number: u32,
+    /// Hash of addresses and ports, in halves: nothing lies between it and what follows.
+    ports: [u32; 2],
     initial: [Seq; 2],
     /// Which of the two are known.
     known: [bool; 2],
 }
 
-/// Connections by their hash. Several maps, since each doubles when it is full, and only one of
-/// them at a time: there are millions of connections.
+/// Connections that were numbered one after the other, and where they are by their hash. There are
+/// millions: they lie in pieces that never move, and are found by four bytes each.
 #[derive(Debug, Default)]
 struct Known {
-    maps: [HashMap<u64, Connection, BuildHasherDefault<AsItIs>>; MAPS],
+    /// Number of the first one.
+    first: u32,
+    pieces: Vec<Vec<Connection>>,
     len: usize,
+    /// By the low bits of the hash, or next to there: one more than the place among the pieces,
+    /// and above it high bits of the hash; 0 is empty.
+    places: Vec<u32>,
+    /// Connections whose addresses and ports have another one since.
+    replaced: usize,
 }
 
 impl Known {
-    fn get(&self, ports: u64) -> Option<&Connection> {
-        self.maps[Known::map(ports)].get(&ports)
+    fn beginning(first: u32) -> Known {
+        Known { first, ..Known::default() }
     }
 
-    fn insert(&mut self, ports: u64, connection: Connection) {
-        let before = self.maps[Known::map(ports)].insert(ports, connection);
-        self.len += usize::from(before.is_none());
+    /// The number of the connection with this hash, and what is remembered of it.
+    fn get(&self, ports: u64) -> Option<(u32, &Connection)> {
+        let slot = self.slot(ports).filter(|&slot| self.places[slot] > 0)?;
+        let at = place_of(self.places[slot]);
+        Some((self.first + at as u32, self.at(at)))
     }
 
-    /// By bits in the middle, since a map looks at the lowest and the highest.
-    fn map(ports: u64) -> usize {
-        ((ports >> 24) as u32 as usize * MAPS) >> 32
+    /// Adds the connection with the next number; one with the same hash is found no more.
+    fn push(&mut self, connection: Connection) {
+        if (self.len + 1) * 4 > self.places.len() * 3 {
+            self.grow();
+        }
+        if self.len.is_multiple_of(PIECE) {
+            self.pieces.push(Vec::with_capacity(PIECE));
+        }
+        self.pieces[self.len / PIECE].push(connection);
+        self.find_at(self.len);
+        self.len += 1;
     }
+
+    /// How many of them are still found.
+    fn found(&self) -> usize {
+        self.len - self.replaced
+    }
+
+    fn at(&self, at: usize) -> &Connection {
+        &self.pieces[at / PIECE][at % PIECE]
+    }
+
+    /// Has a hash lead to the connection at this place.
+    fn find_at(&mut self, at: usize) {
+        let ports = self.at(at).hash();
+        if let Some(slot) = self.slot(ports) {
+            self.replaced += usize::from(self.places[slot] > 0);
+            self.places[slot] = tag(ports) | (at + 1) as u32;
+        }
+    }
+
+    /// The slot that leads to the connection with this hash, or the empty one for it; `None` where
+    /// there are no slots.
+    fn slot(&self, ports: u64) -> Option<usize> {
+        let mask = self.places.len().checked_sub(1)?;
+        let mut slot = ports as usize & mask;
+        loop {
+            let found = self.places[slot];
+            let alike = found & !PLACE == tag(ports);
+            if found == 0 || alike && self.at(place_of(found)).hash() == ports {
+                return Some(slot);
+            }
+            slot = (slot + 1) & mask;
+        }
+    }
+
+    fn grow(&mut self) {
+        let size = (self.places.len() * 2).max(1024);
+        self.places = vec![0; size];
+        self.replaced = 0;
+        (0..self.len).for_each(|at| self.find_at(at));
+    }
+}
+
+impl Connection {
+    fn hash(&self) -> u64 {
+        u64::from(self.ports[0]) | u64::from(self.ports[1]) << 32
+    }
+}
+
+/// The bits of a hash that stand above a place.
+fn tag(ports: u64) -> u32 {
+    (ports >> 32) as u32 & !PLACE
+}
+
+fn place_of(found: u32) -> usize {
+    (found & PLACE) as usize - 1
 }
 
 impl Streams {
@@ -106,7 +178,7 @@ impl Streams {
     /// Says that no openings will follow. What tells the connection of one goes, so that its memory
     /// is there for rows; all numbers stay.
     pub fn end(&mut self) {
-        (self.recent, self.older) = (Known::default(), Known::default());
+        (self.recent, self.older) = (Known::beginning(self.count), Known::default());
     }
 
     /// The last frame of which all openings were taken: numbers are known of flows up to it.
@@ -133,23 +205,25 @@ impl Streams {
     fn number(&mut self, opening: &Opening) {
         let known = self.recent.get(opening.ports).or_else(|| self.older.get(opening.ports));
         let [own, other] = opening.initial;
-        if let Some(known) = known
+        if let Some((number, known)) = known
             && !(opening.is_syn && opening.is_other_than(known))
         {
             if self.continued.len() < REMEMBERED {
-                self.continued.insert(opening.frame, known.number);
+                self.continued.insert(opening.frame, number);
             }
             return;
         }
         let initial = if opening.side == 0 { [own, other] } else { [other, own] };
         let known = initial.map(|initial| initial.is_some());
         let initial = initial.map(Option::unwrap_or_default);
-        self.recent.insert(opening.ports, Connection { number: self.count, initial, known });
+        let ports = [opening.ports as u32, (opening.ports >> 32) as u32];
+        self.recent.push(Connection { ports, initial, known });
         self.first_frames.push(opening.frame);
         self.count += 1;
         if self.recent.len >= REMEMBERED {
-            let older = std::mem::replace(&mut self.older, std::mem::take(&mut self.recent));
-            self.forgotten += older.len as u64;
+            let newer = std::mem::replace(&mut self.recent, Known::beginning(self.count));
+            let older = std::mem::replace(&mut self.older, newer);
+            self.forgotten += older.found() as u64;
         }
     }
 }
@@ -237,28 +311,12 @@ impl Members {
     }
 }
 
-/// The hasher of what is a keyed hash already.
-#[derive(Debug, Default)]
-struct AsItIs(u64);
-
-impl Hasher for AsItIs {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
-
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("keys are u64");
-    }
-}
-
-/// Connections that are remembered at least: some 100 MB, twice as much at the most.
+/// Connections that are remembered at least: some 60 MB, twice as much at the most.
 const REMEMBERED: usize = 1 << 21;
-/// Maps of connections: no power of two, so that they are not all nearly empty at once.
-const MAPS: usize = 24;
+/// Connections of a piece: 2.6 MB, of which only what is used is ever there.
+const PIECE: usize = 1 << 17;
+/// The bits of a place, which is at most [`REMEMBERED`].
+const PLACE: u32 = (1 << 22) - 1;
 /// Frames of a chunk.
 const CHUNK: usize = 1 << 16;
 /// Words of a chunk that are counted together.
@@ -327,6 +385,26 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_newest_connection_of_a_hash_is_found(
+            // Few hashes with the same low bits, or the same high ones.
+            hashes in prop::collection::vec((0u64..60, 0u64..60), 1..3000), first in 0u32..9,
+        ) {
+            let mut known = Known::beginning(first);
+            let mut expected = HashMap::new();
+            let hash = |(high, low): (u64, u64)| high << 40 | low << 8;
+            for (&drawn, number) in hashes.iter().zip(first..) {
+                let ports = hash(drawn);
+                let found = known.get(ports).map(|(number, known)| (number, known.initial[0]));
+                prop_assert_eq!(found, expected.get(&ports).copied());
+                let initial = [Seq(number * 7), Seq(0)];
+                let halves = [ports as u32, (ports >> 32) as u32];
+                known.push(Connection { ports: halves, initial, known: [true, false] });
+                expected.insert(ports, (number, initial[0]));
+            }
+            prop_assert_eq!((known.len, known.found()), (hashes.len(), expected.len()));
+        }
+
         #[test]
         fn the_rank_of_a_frame_is_how_many_come_before(
             frames in prop::collection::btree_set(0u64..3 * CHUNK as u64, 1..9000),

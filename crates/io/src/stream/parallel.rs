@@ -297,4 +297,4 @@ const BATCHES: usize = 32;
 /// Batches that a worker has left when it looks for more.
 const FEW: u64 = 2;
 /// Record batches that may wait for the consumer: some 3 MB each, where flows are short.
-const ITEMS: usize = 6;
+const ITEMS: usize = 4;

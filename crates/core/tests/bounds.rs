@@ -338,12 +338,12 @@ fn rows_that_are_held_leave_in_small_batches_and_later_ones_in_large_ones() {
         while pipeline.finish() {
             sizes.extend(pipeline.take(false).iter().map(|(_, batch)| match batch.num_rows() {
                 512..1024 => 's',
-                8192..8448 => 'L',
+                4096..4352 => 'L',
                 _ => '?',
             }));
         }
         sizes
     };
-    assert_eq!(sizes(0), "LL");
-    assert_eq!(sizes(2048), "ssssLL");
+    assert_eq!(sizes(0), "LLLL");
+    assert_eq!(sizes(2048), "ssssLLLL");
 }

@@ -10,9 +10,10 @@ import pyarrow as pa
 import pytest
 from weights_file import Weights
 
-from accuracy import wild
+from accuracy import elsewhere, wild
 from fit import gather
 from kernel_worlds import judged
+from ns3_worlds import draw
 
 ROOT = Path(__file__).resolve().parent.parent
 SHIPPED = Weights((ROOT / "crates/core/src/diagnosis/model/weights.bin").read_bytes())
@@ -170,9 +171,10 @@ def test_no_seed_of_a_world_serves_two_purposes():
         for line in lines
         for first, last in re.findall(r"(\d+) to (\d+)", line)
     ]
-    [(count, first)] = re.findall(r"chosen of (\d+) from (\d+)", SHIPPED.line("worlds"))
-    assert int(first) == constant("tools/fit/__main__.py", "CANDIDATES_FROM")
-    candidates = range(int(first), int(first) + int(count))
+    candidates_from = constant("tools/fit/__main__.py", "CANDIDATES_FROM")
+    chosen = [found for line in lines for found in re.findall(r"chosen of (\d+) from (\d+)", line)]
+    assert {int(first) for _, first in chosen} == {candidates_from}
+    candidates = range(candidates_from, candidates_from + max(int(count) for count, _ in chosen))
     held = [int(s) for s in re.findall(r"seeds (\d+) to (\d+)", SHIPPED.line("calibrated"))[0]]
     assert held[0] == constant("tools/fit/__main__.py", "CALIBRATE_FROM")
     consistent = constant("tools/consistency/__main__.py", "WORLDS_FROM")
@@ -186,8 +188,28 @@ def test_no_seed_of_a_world_serves_two_purposes():
         for other in [*fitted, candidates, *others]:
             apart = one.stop <= other.start or other.stop <= one.start
             assert apart or one is other, (one, other)
-    # Whatever is below where judging begins may be fitted.
-    assert max(span.stop for span in [*fitted, others[0]]) <= wild.JUDGED_FROM
+    # Whatever is below where judging begins may be fitted, and what is above the candidates.
+    for span in [*fitted, others[0]]:
+        assert span.stop <= wild.JUDGED_FROM or span.start >= candidates.stop
+
+
+def seeds_of(line, kind):
+    """Give the seeds of a generator that a line of the head names."""
+    [(first, last)] = re.findall(rf"{kind} (\d+) to (\d+)", SHIPPED.line(line))
+    return range(int(first), int(last) + 1)
+
+
+def test_no_seed_of_another_generator_serves_two_purposes():
+    for kind, judging in (("turned", elsewhere.TURNED), ("ns3", draw.JUDGING)):
+        three = [seeds_of("others", kind), seeds_of("calibrated", kind), judging]
+        three.sort(key=lambda span: span.start)
+        assert all(len(span) > 0 for span in three)
+        assert three[0].stop <= three[1].start, kind
+        assert three[1].stop <= three[2].start, kind
+    # A turned world and a plain one of the same seed have much in common.
+    plain = seeds_of("worlds", "seeds")
+    for span in (seeds_of("calibrated", "turned"), elsewhere.TURNED):
+        assert plain.stop <= span.start or span.stop <= plain.start
 
 
 def test_no_draw_of_variants_serves_two_purposes():

@@ -75,6 +75,25 @@ def test_a_ridge_draws_a_leaf_to_zero(one_part, monkeypatch):
     assert 0 < drawn.leaves[0, 0] < plain.leaves[0, 0], "and the first one learns less"
 
 
+def test_leaves_of_an_earlier_fit_stay_near_what_they_said(one_part, monkeypatch):
+    before = replace(stump(0.5, [1, 0, 0], [0, 1, 0]), weight=np.array([1, 0.75, 0.25]))
+    values, main = np.array([[0.0], [1.0]] * 20, np.float32), np.full(40, 2, np.int8)
+    ask = partial(mending.mended, [before], values, np.eye(CLASSES, dtype=bool)[main], main)
+    (free,) = ask(np.ones(40), earlier=1).trees()
+    monkeypatch.setattr(mending, "STAGES", (replace(ONCE, kept=400),))
+    (held,) = ask(np.ones(40), earlier=1).trees()
+    (later,) = ask(np.ones(40), earlier=0).trees()
+    np.testing.assert_array_equal(later.leaves, free.leaves)
+    moved = [abs(each.leaves - before.leaves).max(axis=1) for each in (free, held)]
+    # The rows of both leaves say as much, and three quarters of those before were in the first.
+    chance = 1 / (np.e + 2)
+    curve = 20 * chance * (1 - chance) + 10
+    for leaf, kept in ((0, 300), (1, 100)):
+        share = held.leaves[leaf, 2] / free.leaves[leaf, 2]
+        assert share == pytest.approx(curve / (curve + kept), rel=1e-4)
+    assert (moved[1] < moved[0]).all()
+
+
 def test_no_leaf_says_too_much(one_part, monkeypatch):
     before = stump(0.5, [9, -9, 0.5], [0, 0, 0])
     values, main = np.ones((5, 1), np.float32), np.zeros(5, np.int8)
@@ -145,7 +164,7 @@ def test_rows_that_show_what_trees_say_are_a_sample(monkeypatch):
 
 
 def test_every_tree_has_its_turn_in_each_pass():
-    turns = list(mending.turns(7))
+    turns = list(mending.turns(7, mending.STAGES))
     assert len(turns) == 7 * sum(stage.passes for stage in mending.STAGES)
     for begin in range(0, len(turns), 7):
         assert sorted(at for at, *_ in turns[begin : begin + 7]) == list(range(7))

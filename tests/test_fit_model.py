@@ -77,12 +77,12 @@ def test_expected_error_of_made_up_answers():
 def test_high_begins_where_answers_are_right_often_enough():
     probability = np.linspace(0.5, 1, 50_001)
     right = probability >= 0.9
-    cut = calibration.high_from(probability, right, np.ones(len(right)))
+    cut = calibration.high_from(probability, right, np.ones(len(right)), calibration.HIGH)
     assert np.average(right[probability >= cut]) >= calibration.HIGH
     below = probability >= cut - 0.003
     assert np.average(right[below]) < calibration.HIGH
     never = np.zeros(len(right), bool)
-    assert calibration.high_from(probability, never, np.ones(len(right))) == 0.998
+    assert calibration.high_from(probability, never, np.ones(len(right)), 0.5) == 0.998
 
 
 def test_the_filter_starts_anew_with_each_direction_and_follows_on_within_it():

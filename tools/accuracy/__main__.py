@@ -80,6 +80,8 @@ def measure(options: argparse.Namespace) -> page.Findings:
     found.worlds = progress("worlds", wild.run_all(seeds, options.workers))
     seeds = elsewhere.SEEDS[:: TENTH if options.quick else 1]
     found.places = progress("places", elsewhere.run_all(seeds, options.workers))
+    seeds = elsewhere.TURNED[:: TENTH if options.quick else 1]
+    found.turned = progress("turned worlds", elsewhere.run_turned(seeds, options.workers))
     if (options.captures / "manifest.csv").exists():
         captures = policing.captures(options.captures)[:: TENTH if options.quick else 1]
         found.policing = progress("policing", policing.run_all(captures, options.workers))

@@ -26,6 +26,7 @@ class Findings:
     worlds: list[wild.World] = field(default_factory=list)
     places: list[wild.World] = field(default_factory=list)
     """Worlds of another generator."""
+    turned: list[wild.World] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     how: str = ""
 
@@ -50,6 +51,7 @@ def page(found: Findings) -> str:
         _targets(parts, found),
         wild.section(found.worlds),
         elsewhere.section(found.places),
+        elsewhere.turned_section(found.turned),
         _by_cause(parts),
         _by_limitation(parts),
         _by_tap(parts),

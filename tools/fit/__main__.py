@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -41,17 +42,19 @@ def main() -> None:
     right, main = varying.outputs(rows)
     mend = partial(mending.mended, values=rows.values, right=right, main=main, weight=again(fitted))
     if options.drop:
-        before = mend(mending.without_least(before, some(rows.values), options.drop)).trees()
+        kept = mending.without_least(before, some(rows.values), options.drop)
+        before = mend(kept, earlier=len(kept)).trees()
     trees = before
     if options.grow:
         rounds = options.grow
         trees = forest.fit(
             rows.values, right, main, rows.weight, options.workers, before, rounds
         ).trees()
-    model = mend(trees)
+    stages = mending.STAGES if options.grow else mending.ANEW
+    model = mend(trees, earlier=len(before), stages=stages)
     held = gather.together(list(held_out(options).values()))
     calibration = calibrate(held, model.logits(held.values), held.weight)
-    said = head(options, fitted, calibration)
+    said = head(options, fitted, stages, calibration)
     said[-2:-2] = [named(line, len(before)) for line in onto if "worlds: " in line]
     weights.write(options.output, said, model, calibration)
     report(model, calibration, held)
@@ -72,6 +75,10 @@ def parse() -> argparse.Namespace:
         type=int,
         default=0,
         help="worlds of which those are fitted besides that teach most, by the trees of --onto",
+    )
+    parser.add_argument("--turned", type=int, default=7200, help="turned worlds that are fitted")
+    parser.add_argument(
+        "--ns3", type=int, default=4800, help="worlds drawn for ns-3 that are fitted"
     )
     parser.add_argument("--held", type=int, default=3600, help="worlds that calibrate")
     parser.add_argument("--variants", type=int, default=6, help="variants of each scenario")
@@ -127,6 +134,12 @@ def sources(options: argparse.Namespace, before: list[Tree]) -> dict[str, Rows]:
         first = gather.thinned(of_worlds[0], OF_WORLD)
         chooser = choose.Chooser.learn(first, before, options.workers)
         found["chosen worlds"] = chosen(options, chooser)
+    plain = sum(float(found[name].weight.sum()) for name in found if name.endswith("worlds"))
+    for kind, part in others(options).items():
+        one = partial(gather.of_other_at_one_tap, kind)
+        rows = gather.thinned(ask(f"{kind} worlds", part, one), OF_WORLD)
+        share = BESIDE[kind] * plain / float(rows.weight.sum())
+        found[f"{kind} worlds"] = weighted(rows, share)
     if (options.captures / "manifest.csv").exists():
         files = policing.captures(options.captures)
         files = [file for file in files if file.part == "development"]
@@ -169,6 +182,13 @@ def seeds(options: argparse.Namespace) -> list[range]:
     return [range(first, first + count) for first, count in ranges]
 
 
+def others(options: argparse.Namespace) -> dict[str, range]:
+    """Give the seeds of other generators that are fitted."""
+    counts = {"turned": options.turned, "ns3": options.ns3}
+    found = {kind: range(OTHERS_FROM[kind], OTHERS_FROM[kind] + counts[kind]) for kind in counts}
+    return {kind: part for kind, part in found.items() if part}
+
+
 def recordings(options: argparse.Namespace, name: str, purpose: str) -> Rows:
     """Give the rows of those recordings that serve a purpose."""
     seeds = judged.seeds(options.recordings, None)
@@ -190,6 +210,9 @@ def held_out(options: argparse.Namespace) -> dict[str, Rows]:
         "worlds": ask("held worlds", seeds, gather.of_world),
         "variants": ask("held variants", variants, gather.of_variant),
     }
+    for kind, part in OTHERS_HELD.items():
+        one = partial(gather.of_other, kind)
+        found[f"{kind} worlds"] = ask(f"held {kind} worlds", part, one)
     if options.recordings:
         found["recordings"] = recordings(options, "held recordings", "calibrate")
     return {name: weighted(rows, HELD_WEIGHT[name]) for name, rows in found.items()}
@@ -208,24 +231,38 @@ def again(fitted: dict[str, Rows]) -> np.ndarray:
     return np.concatenate(parts)
 
 
-def head(options: argparse.Namespace, fitted: dict[str, Rows], found: Calibration) -> list[str]:
+def head(
+    options: argparse.Namespace,
+    fitted: dict[str, Rows],
+    stages: Sequence[mending.Stage],
+    found: Calibration,
+) -> list[str]:
     """Say where the numbers come from."""
     counts = ", ".join(f"{int((rows.main >= 0).sum())} of {name}" for name, rows in fitted.items())
     names = gather.items()
     parts = ", ".join(f"{part[0]} to {part[-1]}" for part in seeds(options))
+    chosen_of = ""
+    if options.candidates:
+        chosen_of = f"; chosen of {options.candidates} from {CANDIDATES_FROM}"
+    besides, held = spans(others(options)), spans(OTHERS_HELD)
     return [
         "tcpwhy evidence model 6, made by make fit",
-        f"worlds: generator {worlds.VERSION}, seeds {parts}; chosen of {options.candidates} "
-        f"from {CANDIDATES_FROM}",
+        f"worlds: generator {worlds.VERSION}, seeds {parts}{chosen_of}",
+        f"others: {besides}",
         f"variants: draw {gather.DRAW_FIT}, {options.variants} of each scenario",
         f"intervals: {counts}",
-        f"mended: {sum(stage.passes for stage in mending.STAGES)} times",
-        f"calibrated: seeds {CALIBRATE_FROM} to {CALIBRATE_FROM + options.held - 1}, "
+        f"mended: {sum(stage.passes for stage in stages)} times",
+        f"calibrated: seeds {CALIBRATE_FROM} to {CALIBRATE_FROM + options.held - 1}, {held}, "
         f"variants of draw {gather.DRAW_CALIBRATE}; high from {found.alone.cuts[1]:.3f}, "
         f"of a whole from {found.whole.cuts[1]:.3f}",
         "outputs: " + " ".join([*gather.CLASSES, *wild.KINDS]),
         "items: " + " ".join(names[: len(names) // 2]),
     ]
+
+
+def spans(of_generators: dict[str, range]) -> str:
+    """Name the seeds of generators."""
+    return ", ".join(f"{kind} {part[0]} to {part[-1]}" for kind, part in of_generators.items())
 
 
 def named(line: str, trees: int) -> str:
@@ -240,7 +277,9 @@ def report(model: Forest, calibration: Calibration, rows: Rows) -> None:
     right = are_right(rows, chances)
     is_world = np.char.startswith(rows.group, "world ")
     is_recording = np.char.startswith(rows.group, "recording ")
-    parts = {"worlds": is_world, "recordings": is_recording, "variants": ~is_world & ~is_recording}
+    others = {kind: np.char.startswith(rows.group, f"{kind} ") for kind in OTHERS_HELD}
+    is_variant = ~np.any([is_world, is_recording, *others.values()], axis=0)
+    parts = {"worlds": is_world, "recordings": is_recording, **others, "variants": is_variant}
     for name, part in parts.items():
         mine = (rows.main >= 0) & part
         if not mine.any():
@@ -262,9 +301,19 @@ WEIGHT_AGAIN = {"recordings": 1.2}
 WEIGHT_AT = 713_000
 """Of so many intervals of worlds; of more the other sources weigh more, too."""
 # Recordings weigh about as much as worlds: what a confidence means on a kernel counts.
-HELD_WEIGHT = {"worlds": 1.0, "variants": 0.02, "recordings": 5.0}
+HELD_WEIGHT = {
+    "worlds": 1.0,
+    "turned worlds": 0.5,
+    "ns3 worlds": 0.5,
+    "variants": 0.02,
+    "recordings": 5.0,
+}
 CALIBRATE_FROM = 100_000
 CANDIDATES_FROM = 10_000_000
+BESIDE = {"turned": 0.3, "ns3": 0.15}
+"""What the worlds of other generators weigh together, beside the plain ones."""
+OTHERS_FROM = {"turned": 40_000_000, "ns3": 20_000}
+OTHERS_HELD = {"turned": range(41_000_000, 41_001_200), "ns3": range(10_000, 10_800)}
 PART = 96_000
 SHOW = 100_000
 OF_WORLD = 12

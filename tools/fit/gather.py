@@ -23,9 +23,10 @@ import numpy as np
 import pyarrow as pa
 
 import tcpwhy
-from accuracy import policing, real, scenario, simulated, truth
+from accuracy import policing, real, scenario, simulated, truth, turned
 from accuracy.scenario import Case
 from kernel_worlds import judged
+from ns3_worlds import draw, ours
 from tcpwhy import _core, vocabulary, worlds
 
 ROOT = Path(__file__).parents[2]
@@ -206,9 +207,29 @@ def of_world_at_one_tap(seed: int) -> list[dict[str, Any]]:
     What the others see has much in common with it: another world teaches more in the same time.
     """
     text = worlds.scenario(seed)
-    taps = [tap["name"] for tap in tomllib.loads(text)["taps"]]
-    tap = random.Random(seed).choice(taps)
-    return of_text(worlds.name(seed), text, f"world {seed}", [tap])
+    return of_text(worlds.name(seed), text, f"world {seed}", [one_tap(seed, text)])
+
+
+def of_other(kind: str, seed: int) -> list[dict[str, Any]]:
+    """Give the rows of a world of another generator at all its taps."""
+    return of_text(f"{kind}-{seed}", OTHERS[kind](seed), f"{kind} {seed}")
+
+
+def of_other_at_one_tap(kind: str, seed: int) -> list[dict[str, Any]]:
+    """Give the rows of a world of another generator at one of its taps, by chance."""
+    text = OTHERS[kind](seed)
+    return of_text(f"{kind}-{seed}", text, f"{kind} {seed}", [one_tap(seed, text)])
+
+
+def drawn_for_ns3(seed: int) -> str:
+    """Give the text of a world that was drawn for ns-3, which the simulator here runs."""
+    return ours.scenario(draw.world(seed))
+
+
+def one_tap(seed: int, text: str) -> str:
+    """Choose a tap of a scenario."""
+    taps: list[str] = [tap["name"] for tap in tomllib.loads(text)["taps"]]
+    return random.Random(seed).choice(taps)
 
 
 def of_text(
@@ -352,6 +373,8 @@ def real_halves(judges: bool) -> list[tuple[real.Direction, ...]]:
     return [tuple(found) for found in by_capture.values()]
 
 
+OTHERS: dict[str, Callable[[int], str]] = {"turned": turned.scenario, "ns3": drawn_for_ns3}
+"""Other generators whose worlds are fitted, by the first word of their groups."""
 TRUTH = ("crates/sim/src/truth/*.rs", "tools/kernel_worlds/judged.py", "tools/accuracy/*.toml")
 DRAW_FIT = 101
 """The draw of variants that is fitted; that of the page only judges."""

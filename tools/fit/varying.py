@@ -7,7 +7,7 @@ import numpy as np
 from accuracy import scenario
 from accuracy.wild import KINDS, kinds_of
 from fit.forest import STEADY, Array, Forest
-from fit.gather import CLASSES, ROOT, Rows
+from fit.gather import CLASSES, OTHERS, ROOT, Rows
 from tcpwhy import worlds
 
 
@@ -38,6 +38,8 @@ def _text(group: str, texts: dict[str, str]) -> str | None:
     kind, _, rest = str(group).partition(" ")
     if kind in ("world", "recording"):
         return worlds.scenario(int(rest))
+    if kind in OTHERS:
+        return OTHERS[kind](int(rest))
     return texts.get(kind)
 
 

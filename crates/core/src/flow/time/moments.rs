@@ -70,11 +70,14 @@ impl Moments {
         (self.sum > 0.0).then(|| self.squares / self.sum)
     }
 
-    /// Standard deviation over mean; `None` with fewer than two values.
+    /// Standard deviation over mean of values that are not negative; `None` with fewer than two.
     pub fn variation(&self) -> Option<f64> {
+        let count = f64::from(self.count);
         let mean = self.mean().filter(|&mean| mean > 0.0 && self.count > 1)?;
-        let variance = (self.squares / f64::from(self.count) - mean * mean).max(0.0);
-        Some(variance.sqrt() / mean)
+        let variance = (self.squares / count - mean * mean).max(0.0);
+        // So many values vary no more: one of them is all there is. A value that is forgotten by
+        // halves among zeros would seem to vary without bounds.
+        Some((variance.sqrt() / mean).min((count - 1.0).sqrt()))
     }
 
     /// Adds other values.
@@ -82,5 +85,32 @@ impl Moments {
         self.count = self.count.saturating_add(other.count);
         self.sum += other.sum;
         self.squares += other.squares;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_is_nearly_forgotten_among_zeros_varies_no_more_than_it_may() {
+        let mut moments = Moments::default();
+        moments.add(5.0);
+        moments.add_zeros(3);
+        assert!(moments.variation().is_some_and(|it| (it - 3_f64.sqrt()).abs() < 1e-12));
+        for _ in 0..2_000 {
+            moments.add_zeros(32 - moments.count);
+            moments.halve();
+            assert!(moments.variation().is_none_or(|it| it <= 15_f64.sqrt() + 1e-12));
+        }
+    }
+
+    #[test]
+    fn halves_keep_the_mean_and_the_variation() {
+        let mut moments = Moments::default();
+        [1.0, 3.0, 1.0, 3.0].into_iter().for_each(|value| moments.add(value));
+        assert_eq!((moments.mean(), moments.variation()), (Some(2.0), Some(0.5)));
+        moments.halve();
+        assert_eq!((moments.count, moments.mean(), moments.variation()), (2, Some(2.0), Some(0.5)));
     }
 }

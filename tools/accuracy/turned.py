@@ -1,9 +1,9 @@
 """Random worlds with some things turned: what their generator seldom draws, or never.
 
 The trees learn how often things occur together where they are fitted. Worlds whose numbers were
-drawn otherwise keep them from taking that for a law: queues of a few packets, several flows of the
-same hosts, fair shares beside steady neighbours, large segments and small buffers, long paths, and
-programs that are never late.
+drawn otherwise keep them from taking that for a law. Queues hold a few packets, the same hosts have
+several flows, steady neighbours leave fair shares. Segments are large beside small buffers, paths
+are long, and programs are never late.
 """
 
 from __future__ import annotations

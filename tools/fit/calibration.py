@@ -285,9 +285,9 @@ their policers 84.9, 86.5, 88.4 and 91.5 % are found. Of answers that it is one 
 HIGH = 0.9925
 """How often an answer with high confidence is to be right of all that calibrates.
 
-99 % is meant, also of worlds that are drawn otherwise. With this, and with the caps of core, it is
-right in 99.6 % of the plain worlds that calibrate, in 99.4 % of those drawn for ns-3, in 97.9 % of
-turned ones, and in 99.4 % of places 0 to 399, none of which was fitted (by a script).
+99 % is meant, also of worlds that are drawn otherwise. With this and the caps of core 99.6 % are
+right in plain worlds that calibrate, 99.4 % in those drawn for ns-3, 97.9 % in turned ones. In
+places 0 to 399, of which none was fitted, it is 99.4 % (by a script).
 """
 HIGH_WHOLE = 0.9955
 """The same for whole directions. Two taps of one may see different clocks, and both be sure."""

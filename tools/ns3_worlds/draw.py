@@ -7,7 +7,10 @@ import math
 from accuracy.places import Draw
 
 JUDGING = range(1000, 1400)
-"""Nothing was fitted or chosen on these. Others were looked at: below 300, and from 10,000 on."""
+"""Nothing was fitted or chosen on these. Others were looked at: below 300, and from 10,000 on.
+
+Those from 20,000 on teach, as the simulator here runs them.
+"""
 PACKETS = 60_000
 """What a world is to have at most: some seconds of computing."""
 MSS_BYTES = 1448

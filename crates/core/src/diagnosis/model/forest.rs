@@ -19,7 +19,8 @@ pub struct Forest {
     /// What a step of the forest is worth in log-odds.
     scale: f32,
     /// By output and tree, how the way to a node or leaf moved the mean of what passed in the fit.
-    /// It stands in steps of the forest; leaves are numbered on from the nodes.
+    /// It stands in two steps of the forest, as leaves may differ by twice the largest; leaves are
+    /// numbered on from the nodes.
     ways: [Vec<[i16; 2 * LEAVES]>; OUTPUTS],
 }
 
@@ -101,7 +102,8 @@ impl Forest {
                 moves[tree.column(way / 2)] += moved;
             }
         }
-        std::array::from_fn(|column| (moves[column] + moves[COLUMNS + column]) as f32 * self.scale)
+        let scale = 2.0 * self.scale;
+        std::array::from_fn(|column| (moves[column] + moves[COLUMNS + column]) as f32 * scale)
     }
 
     /// Reads trees: nodes from the root on, left before right.
@@ -159,8 +161,8 @@ impl Forest {
         std::array::from_fn(|at| {
             let mean = share * below[at] + (1.0 - share) * above[at];
             let ways = self.ways[at].last_mut().expect("of this tree");
-            ways[2 * node + 1] = nearest(below[at] - mean);
-            ways[2 * node] = nearest(above[at] - mean);
+            ways[2 * node + 1] = nearest((below[at] - mean) / 2.0);
+            ways[2 * node] = nearest((above[at] - mean) / 2.0);
             mean
         })
     }

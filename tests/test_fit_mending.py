@@ -222,3 +222,36 @@ def test_recordings_weigh_more_when_leaves_are_mended():
 
     found = fit.again({"worlds": rows(2.0, 0, -1, 1), "recordings": rows(16.0, 1, -1)})
     np.testing.assert_array_equal(found, [2, 2, 16 * fit.WEIGHT_AGAIN["recordings"]])
+
+
+def test_other_generators_weigh_their_share_beside_the_plain_worlds(monkeypatch, tmp_path):
+    def rows(count, group):
+        return gather.Rows(
+            values=np.zeros((count, 1), np.float32),
+            right=np.ones((count, CLASSES), bool),
+            main=np.zeros(count, np.int8),
+            series=np.arange(count),
+            seconds=np.ones(count, np.float32),
+            group=np.array([f"{group} {number // 3}" for number in range(count)]),
+            tap=np.full(count, "sender"),
+            told=np.full(count, ""),
+            weight=np.ones(count, np.float32),
+        )
+
+    asked = {}
+
+    def gathered(name, cases, one, cache, workers):
+        asked[name] = list(cases)
+        return rows(90 if "at a tap" in name else 12, name)
+
+    monkeypatch.setattr(gather, "gather", gathered)
+    words = ["fit", "--turned", "4", "--ns3", "0", "--captures", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", words)
+    found = fit.sources(fit.parse(), [])
+    assert asked["turned worlds"] == list(range(40_000_000, 40_000_004))
+    assert "ns3 worlds" not in found
+    plain, beside = (float(found[name].weight.sum()) for name in ("worlds", "turned worlds"))
+    assert beside == pytest.approx(fit.BESIDE["turned"] * plain)
+    # What is known besides weighs more the more worlds there are.
+    more = (plain + beside) / fit.WEIGHT_AT
+    assert found["variants"].weight.sum() == pytest.approx(12 * fit.WEIGHT["variants"] * more)

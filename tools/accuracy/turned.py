@@ -3,7 +3,7 @@
 The trees learn how often things occur together where they are fitted. Worlds whose numbers were
 drawn otherwise keep them from taking that for a law. Queues hold a few packets, the same hosts have
 several flows, steady neighbours leave fair shares. Segments are large beside small buffers, paths
-are long, and programs are never late.
+are long, and programs are never late. That is domain randomization (Tobin et al. 2017).
 """
 
 from __future__ import annotations

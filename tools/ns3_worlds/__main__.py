@@ -26,9 +26,9 @@ def main() -> None:
         case ["report", span, *workers]:
             print(_tables(range(*map(int, span.split("-"))), *workers))
         case ["page", *workers]:
+            tables = _tables(draw.JUDGING, *workers)
             before, rest = PAGE.read_text("utf-8").split(BEGIN)
             _, after = rest.split(END)
-            tables = _tables(draw.JUDGING, *workers)
             PAGE.write_text(f"{before}{BEGIN}\n\n{tables}\n\n{END}{after}", "utf-8")
         case ["one", seed, folder]:
             judged.run(program.built(), int(seed), Path(folder))

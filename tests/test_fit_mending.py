@@ -205,44 +205,33 @@ def test_trees_are_left_out_only_of_earlier_ones(monkeypatch, capsys):
         fit.main()
 
 
-def test_recordings_weigh_more_when_leaves_are_mended():
-    def rows(mass, *main):
-        count = len(main)
-        return gather.Rows(
-            values=np.zeros((count, 1), np.float32),
-            right=np.ones((count, CLASSES), bool),
-            main=np.array(main, np.int8),
-            series=np.arange(count),
-            seconds=np.ones(count, np.float32),
-            group=np.full(count, "some"),
-            tap=np.full(count, "sender"),
-            told=np.full(count, ""),
-            weight=np.full(count, mass),
-        )
+def rows(*main, mass=1.0, group="some"):
+    """Rows of three to a group."""
+    count = len(main)
+    return gather.Rows(
+        values=np.zeros((count, 1), np.float32),
+        right=np.ones((count, CLASSES), bool),
+        main=np.array(main, np.int8),
+        series=np.arange(count),
+        seconds=np.ones(count, np.float32),
+        group=np.array([f"{group} {number // 3}" for number in range(count)]),
+        tap=np.full(count, "sender"),
+        told=np.full(count, ""),
+        weight=np.full(count, mass),
+    )
 
-    found = fit.again({"worlds": rows(2.0, 0, -1, 1), "recordings": rows(16.0, 1, -1)})
+
+def test_recordings_weigh_more_when_leaves_are_mended():
+    found = fit.again({"worlds": rows(0, -1, 1, mass=2.0), "recordings": rows(1, -1, mass=16.0)})
     np.testing.assert_array_equal(found, [2, 2, 16 * fit.WEIGHT_AGAIN["recordings"]])
 
 
 def test_other_generators_weigh_their_share_beside_the_plain_worlds(monkeypatch, tmp_path):
-    def rows(count, group):
-        return gather.Rows(
-            values=np.zeros((count, 1), np.float32),
-            right=np.ones((count, CLASSES), bool),
-            main=np.zeros(count, np.int8),
-            series=np.arange(count),
-            seconds=np.ones(count, np.float32),
-            group=np.array([f"{group} {number // 3}" for number in range(count)]),
-            tap=np.full(count, "sender"),
-            told=np.full(count, ""),
-            weight=np.ones(count, np.float32),
-        )
-
     asked = {}
 
     def gathered(name, cases, one, cache, workers):
         asked[name] = list(cases)
-        return rows(90 if "at a tap" in name else 12, name)
+        return rows(*[0] * (90 if "at a tap" in name else 12), group=name)
 
     monkeypatch.setattr(gather, "gather", gathered)
     words = ["fit", "--turned", "4", "--ns3", "0", "--captures", str(tmp_path)]

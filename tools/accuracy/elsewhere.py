@@ -12,7 +12,7 @@ from accuracy import places, turned, wild
 from tcpwhy import worlds
 
 SEEDS = range(1000, 2600)
-"""Nothing was fitted or chosen on any world of places."""
+"""Nothing was fitted or chosen on these worlds of places. Others, below 1000, were looked at."""
 TURNED = range(42_000_000, 42_000_800)
 """Nothing was fitted or chosen on these turned worlds; others teach."""
 
@@ -81,6 +81,4 @@ def turned_section(found: Sequence[wild.World]) -> Iterator[str]:
         f"kind teach. The expected calibration error is {wild.calibration_error(rows):.1%} of\n"
         f"{len(rows):,} intervals at all taps."
     )
-    yield wild.by(rows, "truth", lambda row: row.allowed[0])
-    yield wild.by(rows, "tap", lambda row: row.tap)
-    yield wild.by(rows, "confidence", lambda row: row.confidence or "none")
+    yield from wild.tables_of(rows)

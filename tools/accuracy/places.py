@@ -2,7 +2,8 @@
 
 Random worlds draw every number by itself from a wide range. Here a place goes before the numbers:
 the rates that are sold there, its round trips and its queues; programs that people run; and others
-on the same link, up to two dozen flows at once. Nothing was fitted, calibrated or chosen on them.
+on the same link, up to two dozen flows at once. None is fitted and none calibrates. Those below
+1000 were looked at when caps of confidence and the cut of "high" were chosen.
 """
 
 from __future__ import annotations

@@ -102,6 +102,13 @@ def kinds_of(text: str) -> frozenset[str]:
     return frozenset(kind for kind, element in KINDS.items() if element.search(text))
 
 
+def tables_of(rows: Sequence[Told]) -> Iterator[str]:
+    """Give how often answers are right by truth, tap and confidence."""
+    yield by(rows, "truth", lambda row: row.allowed[0])
+    yield by(rows, "tap", lambda row: row.tap)
+    yield by(rows, "confidence", lambda row: row.confidence or "none")
+
+
 def section(found: Sequence[World]) -> Iterator[str]:
     """Give the blocks of the page."""
     rows = [row for world in found for row in world.intervals]
@@ -114,9 +121,7 @@ def section(found: Sequence[World]) -> Iterator[str]:
         f"error is {calibration_error(rows):.1%}, in {BINS} bins of equal counts. In brackets is\n"
         "where a share lies in 95 % of other draws of as many worlds."
     )
-    yield by(rows, "truth", lambda row: row.allowed[0])
-    yield by(rows, "tap", lambda row: row.tap)
-    yield by(rows, "confidence", lambda row: row.confidence or "none")
+    yield from tables_of(rows)
     yield (
         f"Links whose own rate varies, where `{OWN}` is right; one of which it is open what it\n"
         f"is like is called `{OWN}/varying`:"

@@ -5,6 +5,7 @@ mod live;
 mod ordered;
 mod paced;
 mod parallel;
+mod shares;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::PathBuf;

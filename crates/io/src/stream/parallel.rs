@@ -11,8 +11,9 @@ use tcpwhy_core::counter::Counters;
 use tcpwhy_core::pipeline::{Options, Pipeline};
 use tcpwhy_core::stream::Opening;
 use tcpwhy_core::wire::Segment;
-use tcpwhy_core::wire::hash::{HashKey, shard};
+use tcpwhy_core::wire::hash::HashKey;
 
+use super::shares::Shares;
 use super::{Item, Numbers, Reader, lock};
 use crate::intake::TunnelNames;
 
@@ -58,6 +59,7 @@ struct Source {
     reader: Reader,
     tunnels: TunnelNames,
     hash_key: HashKey,
+    shares: Shares,
 }
 
 /// What a worker does next.
@@ -101,7 +103,12 @@ fn run(
     let hash_key = HashKey::new(options.hash_seed);
     let desk = Arc::new(Desk {
         state: Mutex::new(State {
-            source: Some(Source { reader, tunnels: TunnelNames::default(), hash_key }),
+            source: Some(Source {
+                reader,
+                tunnels: TunnelNames::default(),
+                hash_key,
+                shares: Shares::of(workers),
+            }),
             batches: VecDeque::new(),
             first: 0,
             next: vec![0; workers],
@@ -113,7 +120,7 @@ fn run(
     });
     let spawn = |number| {
         let (desk, options, items) = (desk.clone(), options.clone(), items.clone());
-        thread::spawn(move || work(&desk, number, workers, options, &items))
+        thread::spawn(move || work(&desk, number, options, &items))
     };
     let threads: Vec<_> = (0..workers).map(spawn).collect();
     let mut counters = Counters::default();
@@ -132,13 +139,7 @@ fn run(
 }
 
 /// Follows the flows of one worker until nothing is left to read.
-fn work(
-    desk: &Desk,
-    number: usize,
-    workers: usize,
-    options: Options,
-    items: &SyncSender<Item>,
-) -> Counters {
+fn work(desk: &Desk, number: usize, options: Options, items: &SyncSender<Item>) -> Counters {
     let _leaving = Leaving { desk, number };
     let pipeline = Pipeline::new(options);
     let mut pipeline = if desk.numbers.is_some() { pipeline.numbering() } else { pipeline };
@@ -148,7 +149,7 @@ fn work(
     loop {
         match desk.turn(number) {
             Turn::Read(mut source, mut batch) => {
-                let more = source.fill(&mut batch, workers);
+                let more = source.fill(&mut batch);
                 desk.deliver(*source, batch, more);
             }
             Turn::Follow(batch) => {
@@ -177,7 +178,7 @@ fn work(
 
 impl Source {
     /// Reads some frames into `batch`; false at the end.
-    fn fill(&mut self, batch: &mut Batch, workers: usize) -> bool {
+    fn fill(&mut self, batch: &mut Batch) -> bool {
         batch.segments.clear();
         batch.tunnels.clear();
         let mut more = true;
@@ -188,11 +189,11 @@ impl Source {
                 true
             });
         }
-        batch.own.resize_with(workers, Vec::new);
+        batch.own.resize_with(self.shares.workers(), Vec::new);
         batch.own.iter_mut().for_each(Vec::clear);
         for (segment, at) in batch.segments.iter().zip(0..) {
             let hash = self.hash_key.hash(&segment.key);
-            batch.own[shard(hash, workers)].push((hash, at));
+            batch.own[self.shares.owner(hash)].push((hash, at));
         }
         more
     }

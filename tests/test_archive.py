@@ -167,13 +167,16 @@ def test_a_note_tells_what_was_counted(captures, tmp_path):
 
 
 def test_a_capture_that_is_split_gives_the_rows_of_the_whole(tmp_path, tcpwhy):
-    """All columns of all tables, and the counters add up; the parts are none of them empty."""
+    """All columns of all tables, and the counters add up; the parts are none of them empty.
+
+    Connections between the same hosts are in the same part, since each is judged beside the others.
+    """
     frames = [
         # After thirty frames each pauses for a second.
         (ts + SECOND * (at > 30), *rest)
         for port in range(40_000, 40_012)
         for at, (ts, *rest) in enumerate(
-            packets.transfer(40 + port % 7, rtt=SECOND // 50, port=port)
+            packets.transfer(40 + port % 7, rtt=SECOND // 50, port=port, server=2 + port % 6)
         )
     ]
     capture = tmp_path / "many.pcap"

@@ -291,7 +291,7 @@ proptest! {
         let mut shared = Vec::new();
         for worker in 0..workers {
             let key = HashKey::new(5);
-            let own = |s: &&Segment| shard(key.hash(&s.key), workers) == worker;
+            let own = |s: &&Segment| shard(key.pair(&s.key), workers) == worker;
             let own: Vec<Segment> = segments.iter().filter(own).copied().collect();
             shared.extend(run(&own, &options).0);
         }

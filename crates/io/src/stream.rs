@@ -66,7 +66,7 @@ impl Part {
     }
 
     fn has(self, segment: &Segment) -> bool {
-        shard(HashKey::new(PART_SEED).hash(&segment.key), self.parts) == self.index
+        shard(HashKey::new(PART_SEED).pair(&segment.key), self.parts) == self.index
     }
 }
 

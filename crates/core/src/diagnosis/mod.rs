@@ -69,6 +69,9 @@ pub struct Case {
     /// What was sent over all of its duration, also while nothing is accounted for, in bit/s of
     /// payload; of a period, nothing.
     pub over_all_bps: Option<f64>,
+    /// Share that others between the same hosts have of all that these send, in the same
+    /// direction; of a period or the whole, in all intervals so far.
+    pub beside: f64,
 }
 
 impl Case {

@@ -30,10 +30,21 @@ impl HashKey {
     /// or the other way round, but not the same bits both.
     #[inline]
     pub fn hash(&self, key: &FlowKey) -> u64 {
+        let ports = u64::from(key.low.port) | u64::from(key.high.port) << 16;
+        self.of(key, ports)
+    }
+
+    /// The hash of the two hosts of a flow, the same for all flows between them.
+    #[inline]
+    pub fn pair(&self, key: &FlowKey) -> u64 {
+        self.of(key, NO_PORTS)
+    }
+
+    #[inline(always)]
+    fn of(&self, key: &FlowKey, ports: u64) -> u64 {
         let [k0, k1, k2, k3] = self.0;
         let (low, high) = (words(&key.low.addr), words(&key.high.addr));
-        let rest =
-            u64::from(key.low.port) | u64::from(key.high.port) << 16 | u64::from(key.tunnel) << 32;
+        let rest = ports | u64::from(key.tunnel) << 32;
         // The product of two 64-bit words folded to 64 bits mixes every bit with every bit (the
         // construction of wyhash); three independent products overlap in the processor.
         let a = fold(low.0 ^ k0, low.1 ^ k1);
@@ -41,6 +52,9 @@ impl HashKey {
         fold(a ^ k3.rotate_left(17) ^ rest, b ^ k0.rotate_left(29) ^ rest.rotate_left(40))
     }
 }
+
+/// What stands for the ports in the hash of two hosts: no two ports are that number.
+const NO_PORTS: u64 = 1 << 48;
 
 /// Maps a hash to one of `n` with its high bits.
 #[inline]

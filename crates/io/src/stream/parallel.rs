@@ -193,7 +193,7 @@ impl Source {
         batch.own.iter_mut().for_each(Vec::clear);
         for (segment, at) in batch.segments.iter().zip(0..) {
             let hash = self.hash_key.hash(&segment.key);
-            batch.own[self.shares.owner(hash)].push((hash, at));
+            batch.own[self.shares.owner(self.hash_key.pair(&segment.key))].push((hash, at));
         }
         more
     }

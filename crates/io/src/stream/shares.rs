@@ -2,9 +2,10 @@
 
 use tcpwhy_core::wire::hash::shard;
 
-/// Who follows which flows. Hashes fall into classes, and a class that appears first goes to the
-/// worker with the fewest: of sixteen long flows each of two workers has eight, where chance gives
-/// one of them eleven or more in a fifth of all captures.
+/// Who follows which flows. All between two hosts go to the same worker, since each is judged
+/// beside the others. The hashes of the hosts fall into classes, and a class that appears first
+/// goes to the worker with the fewest: of sixteen long flows each of two workers has eight, where
+/// chance gives one of them eleven or more in a fifth of all captures.
 pub(super) struct Shares {
     /// The worker of each class, or `NOBODY`.
     owner: Vec<u16>,
@@ -21,7 +22,7 @@ impl Shares {
         self.given.len()
     }
 
-    /// Gives the worker that follows the flow with this hash.
+    /// Gives the worker that follows the flows between the two hosts with this hash.
     #[inline]
     pub fn owner(&mut self, hash: u64) -> usize {
         let class = shard(hash, CLASSES);
@@ -42,8 +43,8 @@ impl Shares {
 
 /// No worker yet.
 const NOBODY: u16 = u16::MAX;
-/// Classes of hashes: few enough for a first-level cache, so many that two of sixteen flows are
-/// in the same one in 3 % of captures.
+/// Classes of hashes: few enough for a first-level cache, so many that two of sixteen pairs of
+/// hosts are in the same one in 3 % of captures.
 const CLASSES: usize = 4096;
 
 #[cfg(test)]

@@ -2,9 +2,10 @@
 
 use super::Cause;
 use crate::diagnosis::evidence::full_link;
+use crate::diagnosis::possible::has_others;
 use crate::diagnosis::remedy::Advised;
 use crate::diagnosis::sentence::Sentence;
-use crate::diagnosis::words::rate;
+use crate::diagnosis::words::{percent, rate};
 use crate::diagnosis::{Case, Finding};
 
 /// Whether marks, losses or a queue show it.
@@ -18,6 +19,10 @@ pub fn cause(case: &Case) -> Cause {
 
 /// The numbers that decided.
 pub fn evidence(case: &Case, _: &Finding, say: &mut Sentence) {
+    if has_others(case) {
+        let share = percent(case.beside);
+        say.part().add(&["others between the same hosts sent ", &share, " of the bytes"]);
+    }
     full_link(case, false, say);
 }
 
@@ -28,8 +33,34 @@ pub fn remedy(advised: &Advised) -> String {
     // What it got while it pressed: pauses of its own do not count against the link.
     let got = case.facts.queued_rate_bps.or(case.facts.rate_bps());
     let share = got.map_or(String::new(), |bps| format!(", this connection gets {}", rate(bps)));
-    format!(
-        "cross traffic uses the same link{link}{share}: more capacity, or a fair queue (fq_codel, \
-         CAKE) there"
-    )
+    let (others, instead) = match has_others(case) {
+        true => ("other connections between the same hosts use", "fewer of them at once"),
+        false => ("cross traffic uses", "a fair queue (fq_codel, CAKE) there"),
+    };
+    format!("{others} the same link{link}{share}: more capacity, or {instead}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::blamed;
+    use crate::record::Text;
+
+    #[test]
+    fn others_between_the_same_hosts_are_named() {
+        let said = |beside| {
+            let case = Case { beside, ..Case::default() };
+            let (cause, host) = (Cause::SharedQueue, "192.0.2.1");
+            let advised = Advised { case: &case, cause, headroom: None, src: &host, dst: &host };
+            let mut say = Sentence::default();
+            evidence(&case, &blamed(cause), &mut say);
+            (Text::from(say).to_string(), remedy(&advised))
+        };
+        let (evidence, remedy) = said(0.62);
+        assert!(evidence.starts_with("others between the same hosts sent 62 % of the bytes"));
+        assert!(remedy.starts_with("other connections between the same hosts use the same link"));
+        let (evidence, remedy) = said(0.05);
+        assert!(!evidence.contains("hosts"), "{evidence}");
+        assert!(remedy.starts_with("cross traffic uses the same link"));
+    }
 }

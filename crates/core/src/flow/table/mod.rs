@@ -14,6 +14,7 @@ mod log;
 mod packed;
 mod pools;
 mod short;
+mod slot;
 mod state;
 
 use crate::flow::entry::Entry;
@@ -24,6 +25,7 @@ use crate::wire::{FlowKey, Segment};
 use class::{Class, Lists, Timeouts};
 use log::Log;
 use pools::Pools;
+use slot::{FREE, Slot};
 use state::State;
 use std::hint::black_box;
 
@@ -31,6 +33,8 @@ use std::hint::black_box;
 pub struct Table<F> {
     index: Vec<Bucket>,
     slots: Vec<Slot<F>>,
+    /// The pair of hosts of each slot whose segments are counted.
+    pairs: Vec<u32>,
     free: Vec<u32>,
     pools: Pools,
     lists: Lists,
@@ -61,19 +65,6 @@ struct Bucket {
     slot: u32,
 }
 
-/// A flow in the table. One cache line, and never parts of two.
-#[repr(align(64))]
-struct Slot<F> {
-    flow: Option<Box<F>>,
-    last: Nanos,
-    log: Log,
-    key: FlowKey,
-    /// Who has closed, whether more than SYNs came, and the list that it is in.
-    state: State,
-    /// How often its log was analysed, as far as that matters.
-    bursts: u8,
-}
-
 /// What analyses the bursts.
 pub trait Analyse {
     /// What is known of a flow; `F` of the table.
@@ -90,6 +81,11 @@ pub trait Analyse {
     fn segments(&mut self, key: &FlowKey, flow: &mut Option<Box<Self::Flow>>, entries: &[Entry]) {
         entries.iter().for_each(|entry| self.segment(key, flow, entry, &[]));
     }
+    /// The number of the pair of hosts of a flow, if what it sends is to be counted. Asked when
+    /// segments of it were analysed.
+    fn pair(&mut self, flow: &mut Self::Flow) -> Option<u32>;
+    /// A segment with payload between such a pair is filed, at this time.
+    fn count(&mut self, pair: u32, segment: &Segment, ts: Nanos);
     /// A segment is filed that may open a connection; `used` says whether its sender may have sent
     /// on these addresses and ports before.
     fn opening(&mut self, segment: &Segment, used: bool);
@@ -116,6 +112,7 @@ impl<F> Table<F> {
         Table {
             index: vec![Bucket::default(); 1024],
             slots: Vec::with_capacity(room),
+            pairs: Vec::new(),
             free: Vec::new(),
             pools: Pools::default(),
             lists,
@@ -208,6 +205,10 @@ impl<F> Table<F> {
             analyse.opening(segment, is_new || slot.state.is_established());
         }
         slot.state.see(segment);
+        if slot.state.is_counted() && segment.payload_len > 0 {
+            analyse.count(self.pairs[id], segment, ts);
+        }
+        let mut analysed = true;
         if segment.sack_count == 0 {
             let has_state = slot.flow.is_some();
             self.pools.push(&mut slot.log, has_state, segment, (before_ts, ts));
@@ -217,16 +218,36 @@ impl<F> Table<F> {
                 && slot.log.len() >= enough::segments(slot.bursts, &slot.key)
             {
                 slot.drain(&mut self.pools, analyse);
+            } else {
+                analysed = false;
             }
         } else {
             slot.drain(&mut self.pools, analyse);
             let blocks = &segment.sack[..usize::from(segment.sack_count).min(4)];
             analyse.segment(&slot.key, &mut slot.flow, &Entry::of(segment, ts), blocks);
         }
+        if analysed {
+            self.see_pair(id, analyse);
+        }
+        let slot = &self.slots[id];
         // A long flow stays one until something but data and acknowledgements comes.
         let stays = slot.state == before && before.listed() == Class::Long && !is_over;
         if !stays && slot.class() != slot.state.listed() {
             self.list(id);
+        }
+    }
+
+    /// Looks whether what the flow of a slot sends is to be counted. It may be another flow than
+    /// before.
+    fn see_pair(&mut self, id: usize, analyse: &mut impl Analyse<Flow = F>) {
+        let slot = &mut self.slots[id];
+        let pair = slot.flow.as_mut().and_then(|flow| analyse.pair(flow));
+        slot.state.set_counted(pair.is_some());
+        if let Some(pair) = pair {
+            if id >= self.pairs.len() {
+                self.pairs.resize(self.slots.len(), 0);
+            }
+            self.pairs[id] = pair;
         }
     }
 
@@ -324,6 +345,7 @@ impl<F> Table<F> {
             let long = slot.flow.is_some() || slot.log.len() >= LONG_LOG;
             if long && slot.held() && !slot.log.is_empty() {
                 slot.drain(&mut self.pools, analyse);
+                self.see_pair(self.next_settle, analyse);
             }
         }
     }
@@ -425,67 +447,6 @@ impl<F> Table<F> {
     }
 }
 
-impl<F> Slot<F> {
-    /// Whether the flow has ended by `now`.
-    #[inline]
-    fn is_over(&self, now: Nanos, timeouts: &Timeouts) -> bool {
-        let silent = now.since(self.last);
-        silent > timeouts.least() && silent > timeouts.of(self.state.listed())
-    }
-
-    #[inline]
-    fn class(&self) -> Class {
-        match self.state {
-            state if state.is_closed() => Class::Closed,
-            _ if self.flow.is_some() => Class::Long,
-            state if state.is_established() => Class::Short,
-            _ => Class::HalfOpen,
-        }
-    }
-
-    /// Analyses what waits in the log.
-    fn drain(&mut self, pools: &mut Pools, analyse: &mut impl Analyse<Flow = F>) {
-        if self.flow.is_some() {
-            analyse.segments(&self.key, &mut self.flow, pools.bursts.entries(&self.log));
-            pools.bursts.free(&mut self.log);
-        } else {
-            for entry in pools.short.entries(&self.log) {
-                analyse.segment(&self.key, &mut self.flow, &entry, &[]);
-            }
-            pools.short.free(&mut self.log);
-        }
-        self.bursts = self.bursts.saturating_add(1);
-    }
-
-    /// Analyses what waits, gives the room for it back, and takes the flow.
-    fn close(&mut self, pools: &mut Pools, analyse: &mut impl Analyse<Flow = F>) -> Option<Box<F>> {
-        self.drain(pools, analyse);
-        self.flow.take()
-    }
-
-    /// The same, and the flow ends.
-    fn finish(&mut self, pools: &mut Pools, analyse: &mut impl Analyse<Flow = F>) {
-        if let Some(flow) = self.close(pools, analyse) {
-            analyse.end(flow);
-        }
-    }
-
-    /// Analyses what waits, and gives back the room that a flow without a future does not need: it
-    /// stays in the table for [`TIME_WAIT`].
-    #[cold]
-    fn lay_off(&mut self, pools: &mut Pools, analyse: &mut impl Analyse<Flow = F>) {
-        self.drain(pools, analyse);
-        if let Some(flow) = &mut self.flow {
-            analyse.closed(flow);
-        }
-    }
-
-    fn held(&self) -> bool {
-        self.last != FREE
-    }
-}
-
-const _: () = assert!(size_of::<Slot<()>>() == 64);
 /// Segments of which the memory accesses overlap.
 const BATCH: usize = 32;
 /// Entries from which a flow without state is given it while the link is live: a handshake, a
@@ -493,5 +454,3 @@ const BATCH: usize = 32;
 const LONG_LOG: usize = 12;
 /// Flows for which a table has room from its beginning.
 const MAX_ROOM: usize = 1 << 22;
-/// `last` of a slot that holds no flow.
-const FREE: Nanos = Nanos(i64::MIN);

@@ -1,10 +1,11 @@
-//! What the table knows of a flow without looking at its segments: who closed it, and its list.
+//! What the table knows of a flow without looking at its segments: who closed it, its list, and
+//! whether what it sends is counted.
 
 use super::class::Class;
 use crate::wire::{Segment, flags};
 
 /// Bits 0 and 1: the FIN of either side, both for a RST. Bit 2: more than SYNs came. From bit 3 on:
-/// the [`Class`] under which it is listed.
+/// the [`Class`] under which it is listed. Bit 5: what it sends is counted.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct State(u8);
 
@@ -45,12 +46,23 @@ impl State {
 
     /// It is in the list of `class` now.
     pub fn set_listed(&mut self, class: Class) {
-        self.0 = self.0 & (CLOSED | ESTABLISHED) | (class as u8) << LISTED_SHIFT;
+        self.0 = self.0 & (CLOSED | ESTABLISHED | COUNTED) | (class as u8) << LISTED_SHIFT;
     }
 
     /// That of the next flow in the same slot, which is still in the same list.
     pub fn cleared(self) -> State {
-        State(self.0 & !(CLOSED | ESTABLISHED))
+        State(self.0 & !(CLOSED | ESTABLISHED | COUNTED))
+    }
+
+    /// Whether what it sends is counted for others between the same hosts.
+    #[inline]
+    pub fn is_counted(self) -> bool {
+        self.0 & COUNTED != 0
+    }
+
+    /// It is counted from now on, or no longer.
+    pub fn set_counted(&mut self, counted: bool) {
+        self.0 = self.0 & !COUNTED | if counted { COUNTED } else { 0 };
     }
 }
 
@@ -59,3 +71,4 @@ const CLOSED: u8 = 3;
 /// A segment came that is no SYN and no RST.
 const ESTABLISHED: u8 = 4;
 const LISTED_SHIFT: u8 = 3;
+const COUNTED: u8 = 32;

@@ -1,11 +1,9 @@
 //! What happens to the segments of a flow, and to the flow at its end: facts, verdicts, rows.
 
-use crate::allowance::Allowance;
 use crate::counter::{Counter, Counters};
 use crate::diagnosis::model::Asked;
 use crate::diagnosis::tally::Tally;
 use crate::flow::Flow;
-use crate::flow::beside::{Beside, Sent};
 use crate::flow::entry::Entry;
 use crate::flow::handshake::side;
 use crate::flow::path::capacity::Capacity;
@@ -24,7 +22,6 @@ use crate::wire::community::{CommunityId, community_id};
 use crate::wire::hash::HashKey;
 use crate::wire::{FlowKey, Segment};
 use std::collections::HashMap;
-use std::slice;
 use std::sync::Arc;
 use std::vec::Drain;
 
@@ -49,8 +46,6 @@ pub(crate) struct Analysis {
     /// An empty tally, for the next direction that needs one.
     tally: Option<Box<Tally>>,
     allowance: Allowance,
-    /// What flows between the same hosts send.
-    beside: Beside,
 }
 
 /// A flow with what was found about it so far.
@@ -64,23 +59,23 @@ pub(crate) struct Followed {
     past: [Option<Box<Past>>; 2],
     /// Where it stalled, if that is wanted.
     stalls: Option<Box<Watch>>,
-    /// The number of the pair of its hosts in [`Analysis::beside`], once it has one.
-    pair: Option<u32>,
-    /// What it sent while that was counted.
-    sent: Option<Box<Sent>>,
-    /// Whether it is.
-    counted: bool,
 }
 
-impl Followed {
-    /// Counts what was sent, if that is wanted.
-    #[inline]
-    fn see_sent(&mut self, entries: &[Entry]) {
-        if let Some(sent) = self.sent.as_mut().filter(|_| self.counted) {
-            for entry in entries.iter().filter(|entry| entry.payload_len > 0) {
-                sent.add(side(entry), entry.ts, entry.payload_len);
-            }
+/// How many short flows of a full table may still have their rows in this second of packet time:
+/// a flood must not become a flood of rows.
+#[derive(Default)]
+struct Allowance {
+    since: Nanos,
+    taken: u32,
+}
+
+impl Allowance {
+    fn take(&mut self, now: Nanos) -> bool {
+        if now.since(self.since) >= Nanos::SECOND {
+            *self = Allowance { since: now, taken: 0 };
         }
+        self.taken += 1;
+        self.taken <= EVICTED_ROWS_PER_SECOND
     }
 }
 
@@ -116,7 +111,6 @@ impl Analyse for Analysis {
             Some(followed) => followed,
             None => slot.insert(self.begin(key, frame, entry)),
         };
-        followed.see_sent(slice::from_ref(entry));
         if self.wanted.each {
             self.segment_with_rows(followed, frame, entry, sack);
         } else {
@@ -136,7 +130,6 @@ impl Analyse for Analysis {
             {
                 let taken = followed.flow.take_plain(rest, self.options.interval);
                 if taken > 0 {
-                    followed.see_sent(&rest[..taken]);
                     (0..2).for_each(|side| self.judge_if_ended(followed, side));
                     rest = &rest[taken..];
                     continue;
@@ -160,26 +153,7 @@ impl Analyse for Analysis {
             judged |= self.end_half(&mut followed, flow_id, side, name);
         }
         self.counters.add(Counter::FlowsWithVerdict, u64::from(judged));
-        followed.pair.into_iter().for_each(|pair| self.beside.close(pair));
         self.ended = Some(followed);
-    }
-
-    fn pair(&mut self, followed: &mut Followed) -> Option<u32> {
-        if followed.pair.is_none() && self.options.refined {
-            followed.pair = self.beside.open(&followed.flow.key);
-        }
-        let pair = followed.pair.filter(|&pair| self.beside.has_several(pair));
-        followed.counted = pair.is_some();
-        if followed.counted {
-            followed.sent.get_or_insert_default();
-        }
-        pair
-    }
-
-    #[inline]
-    fn count(&mut self, pair: u32, segment: &Segment, ts: Nanos) {
-        let side = usize::from(!segment.forward);
-        self.beside.count(pair, side, ts, segment.payload_len);
     }
 
     fn opening(&mut self, segment: &Segment, used: bool) {
@@ -220,7 +194,6 @@ impl Analysis {
     /// For a run with these options.
     pub fn new(options: Options) -> Analysis {
         let wants = |table| options.tables.contains(&table);
-        let hash_key = HashKey::new(options.hash_seed);
         Analysis {
             wanted: Wanted {
                 flows: wants(Table::Flows),
@@ -231,7 +204,7 @@ impl Analysis {
                 each: wants(Table::Stalls) || wants(Table::Segments),
             },
             too_short: format!("no capacity, {} data packets or fewer", options.min_packets),
-            hash_key,
+            hash_key: HashKey::new(options.hash_seed),
             rows: Rows::holding(options.rows_held),
             options,
             openings: None,
@@ -242,7 +215,6 @@ impl Analysis {
             ended: None,
             tally: None,
             allowance: Allowance::default(),
-            beside: Beside::new(hash_key),
         }
     }
 
@@ -253,22 +225,11 @@ impl Analysis {
         let Some(mut ended) = self.ended.take() else {
             let flow = Flow::new(*key, frame, entry);
             let (tallies, waiting, past) = ([None, None], [None, None], [None, None]);
-            let (pair, sent, counted) = (None, None, false);
-            return Box::new(Followed {
-                flow,
-                tallies,
-                waiting,
-                past,
-                stalls,
-                pair,
-                sent,
-                counted,
-            });
+            return Box::new(Followed { flow, tallies, waiting, past, stalls });
         };
         ended.flow.renew(*key, frame, entry);
         (ended.tallies, ended.past, ended.stalls) = ([None, None], [None, None], stalls);
         ended.waiting = [None, None];
-        (ended.pair, ended.sent, ended.counted) = (None, None, false);
         ended
     }
 
@@ -391,18 +352,12 @@ impl Analysis {
         if followed.tallies[side].is_none() {
             followed.tallies[side] = self.tally.take();
         }
-        let beside = followed.pair.zip(followed.sent.take());
         let mut judge = judge_of(followed, side, ends, pprate, (&self.options, &self.too_short));
         let mut put = |rows| put_interval(&mut self.rows, rows);
         for interval in intervals {
-            let span = (interval.start, interval.end);
-            let others =
-                |(pair, own): &(u32, Box<Sent>)| self.beside.others(*pair, own, side, span);
-            judge.interval(interval, beside.as_ref().map_or(0.0, others), rows, &mut put);
+            judge.interval(interval, rows, &mut put);
         }
-        let asked = judge.asked;
-        followed.sent = beside.map(|(_, own)| own);
-        asked
+        judge.asked
     }
 
     /// Judges periods that leave before the flow ends. Most of them need no judgement: only bulk
@@ -497,3 +452,6 @@ fn judge_of<'a>(
         asked: None,
     }
 }
+
+/// Short flows of a full table that have their rows, per second: some ten milliseconds of work.
+const EVICTED_ROWS_PER_SECOND: u32 = 2048;

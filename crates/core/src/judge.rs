@@ -147,13 +147,11 @@ impl Judged {
 }
 
 impl Judge<'_> {
-    /// Judges the next interval, in which others between the same hosts sent so many bytes. If
-    /// `rows` are wanted, `put` takes those of this interval, or of an earlier one that waited for
-    /// it.
+    /// Judges the next interval. If `rows` are wanted, `put` takes those of this interval, or of
+    /// an earlier one that waited for it.
     pub fn interval(
         &mut self,
         interval: &Interval,
-        others_bytes: f64,
         rows: bool,
         put: &mut impl FnMut(IntervalRows),
     ) {
@@ -165,7 +163,6 @@ impl Judge<'_> {
         let mut case = self.case(interval.sums());
         case.over_all_bps = BitRate::of(interval.sums().unique_bytes, length).map(|rate| rate.0);
         let tally = self.tally.get_or_insert_default();
-        case.beside = tally.beside.add(interval.sums().payload_bytes, others_bytes);
         let before = tally.before();
         let diagnosis = tally.judge(&mut case);
         if let Some(chances) = diagnosis.chances() {
@@ -376,7 +373,7 @@ impl Judge<'_> {
             losses,
             density,
             so_far,
-            beside: self.tally.as_ref().map_or(0.0, |tally| tally.beside.share()),
+            beside: sums.others_share(),
             ..Case::default()
         }
     }

@@ -4,7 +4,6 @@
 //! Nothing here reads a clock, opens a file or a socket, or starts a thread. Time comes in with the
 //! packets. Start reading at [`pipeline`], which is the main path.
 
-mod allowance;
 mod analysis;
 pub mod counter;
 mod diagnosis;

@@ -70,7 +70,7 @@ pub struct Case {
     /// payload; of a period, nothing.
     pub over_all_bps: Option<f64>,
     /// Share that others between the same hosts have of all that these send, in the same
-    /// direction; of a period or the whole, in all intervals so far.
+    /// direction.
     pub beside: f64,
 }
 

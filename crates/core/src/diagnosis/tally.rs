@@ -25,30 +25,6 @@ pub struct Tally {
     history: History,
     /// Intervals in which there was something to be judged.
     intervals: u32,
-    /// What was sent beside others.
-    pub beside: Company,
-}
-
-/// Bytes of a direction and of others between the same hosts.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Company {
-    own: f64,
-    others: f64,
-}
-
-impl Company {
-    /// Adds those of an interval; the share of the others in it.
-    pub fn add(&mut self, own: u64, others: f64) -> f64 {
-        let one = Company { own: own as f64, others };
-        self.own += one.own;
-        self.others += one.others;
-        one.share()
-    }
-
-    /// The share of the others.
-    pub fn share(self) -> f64 {
-        self.others / (self.own + self.others).max(1.0)
-    }
 }
 
 /// The time in which a cause was the answer.

@@ -37,6 +37,9 @@ pub struct Entry {
     pub window_scale: u8,
     /// [`marks`] of the segment.
     pub marks: u8,
+    /// What others between the same hosts sent the same way since the last segment with payload, in
+    /// [`UNIT`](crate::flow::table::pairs::UNIT)s.
+    pub others: u16,
 }
 
 impl Entry {
@@ -63,6 +66,7 @@ impl Entry {
             link_len: link.clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16,
             window_scale: segment.window_scale,
             marks: segment.marks,
+            others: 0,
         }
     }
 

@@ -6,7 +6,6 @@
 //! Isolate and Merge). Nothing here judges: that is done in [`crate::score`] and
 //! [`crate::verdict`].
 
-pub mod beside;
 mod bins;
 pub mod connection;
 pub mod entry;

@@ -27,10 +27,10 @@ impl Pool {
         self.pages.is_empty()
     }
 
-    /// Adds what a flow keeps of `segment`, at time `ts`, to the end of `log`, which must be
-    /// shorter than [`LONGEST`].
+    /// Adds what a flow keeps of `segment`, at time `ts` and after what others sent, to the end of
+    /// `log`, which must be shorter than [`LONGEST`].
     #[inline]
-    pub fn push(&mut self, log: &mut Log, segment: &Segment, ts: Nanos) {
+    pub fn push(&mut self, log: &mut Log, segment: &Segment, ts: Nanos, others: u16) {
         let within = log.len() % BLOCK;
         if within == 0 {
             self.grow(log);
@@ -39,7 +39,9 @@ impl Pool {
         log.len += 1;
         // In place: an entry made elsewhere and copied would be read in wider pieces than it was
         // written, for which the processor waits.
-        self.pages[page][at + within] = Entry::of(segment, ts);
+        let entry = &mut self.pages[page][at + within];
+        *entry = Entry::of(segment, ts);
+        entry.others = others;
     }
 
     /// The entries of `log`, in order.
@@ -136,7 +138,7 @@ mod tests {
 
     fn push(pool: &mut Pool, log: &mut Log, number: u32) {
         let segment = Segment { seq: Seq(number), ..Segment::default() };
-        pool.push(log, &segment, Nanos(0));
+        pool.push(log, &segment, Nanos(0), 0);
     }
 
     fn numbers(pool: &mut Pool, log: &Log) -> Vec<u32> {

@@ -12,6 +12,7 @@ mod enough;
 mod evict;
 mod log;
 mod packed;
+pub mod pairs;
 mod pools;
 mod short;
 mod slot;
@@ -24,6 +25,7 @@ use crate::wire::hash::HashKey;
 use crate::wire::{FlowKey, Segment};
 use class::{Class, Lists, Timeouts};
 use log::Log;
+use pairs::Pairs;
 use pools::Pools;
 use slot::{FREE, Slot};
 use state::State;
@@ -33,8 +35,7 @@ use std::hint::black_box;
 pub struct Table<F> {
     index: Vec<Bucket>,
     slots: Vec<Slot<F>>,
-    /// The pair of hosts of each slot whose segments are counted.
-    pairs: Vec<u32>,
+    pairs: Pairs,
     free: Vec<u32>,
     pools: Pools,
     lists: Lists,
@@ -81,11 +82,6 @@ pub trait Analyse {
     fn segments(&mut self, key: &FlowKey, flow: &mut Option<Box<Self::Flow>>, entries: &[Entry]) {
         entries.iter().for_each(|entry| self.segment(key, flow, entry, &[]));
     }
-    /// The number of the pair of hosts of a flow, if what it sends is to be counted. Asked when
-    /// segments of it were analysed.
-    fn pair(&mut self, flow: &mut Self::Flow) -> Option<u32>;
-    /// A segment with payload between such a pair is filed, at this time.
-    fn count(&mut self, pair: u32, segment: &Segment, ts: Nanos);
     /// A segment is filed that may open a connection; `used` says whether its sender may have sent
     /// on these addresses and ports before.
     fn opening(&mut self, segment: &Segment, used: bool);
@@ -112,7 +108,7 @@ impl<F> Table<F> {
         Table {
             index: vec![Bucket::default(); 1024],
             slots: Vec::with_capacity(room),
-            pairs: Vec::new(),
+            pairs: Pairs::default(),
             free: Vec::new(),
             pools: Pools::default(),
             lists,
@@ -196,7 +192,10 @@ impl<F> Table<F> {
         let ts = segment.ts.max(slot.last);
         let (before, is_over) = (slot.state, slot.is_over(ts, &self.limits.timeouts));
         if is_over {
-            (slot.state, slot.bursts) = (slot.state.cleared(), 0);
+            if slot.state.is_member() {
+                self.pairs.leave(id);
+            }
+            slot.state = slot.state.cleared();
             slot.finish(&mut self.pools, analyse);
         }
         let before_ts = std::mem::replace(&mut slot.last, ts);
@@ -205,49 +204,33 @@ impl<F> Table<F> {
             analyse.opening(segment, is_new || slot.state.is_established());
         }
         slot.state.see(segment);
-        if slot.state.is_counted() && segment.payload_len > 0 {
-            analyse.count(self.pairs[id], segment, ts);
+        if !slot.state.is_member()
+            && slot.state.count()
+            && self.pairs.join(id, &slot.key, self.hash_key)
+        {
+            slot.state.set_member();
         }
-        let mut analysed = true;
+        let others = if slot.state.is_member() { self.pairs.others(id, segment) } else { 0 };
         if segment.sack_count == 0 {
             let has_state = slot.flow.is_some();
-            self.pools.push(&mut slot.log, has_state, segment, (before_ts, ts));
+            self.pools.push(&mut slot.log, has_state, segment, (before_ts, ts), others);
             if slot.state.is_closed() && slot.flow.is_some() {
                 slot.lay_off(&mut self.pools, analyse);
             } else if slot.log.len() >= enough::LEAST
-                && slot.log.len() >= enough::segments(slot.bursts, &slot.key)
+                && slot.log.len() >= enough::segments(slot.state.bursts(), &slot.key)
             {
                 slot.drain(&mut self.pools, analyse);
-            } else {
-                analysed = false;
             }
         } else {
             slot.drain(&mut self.pools, analyse);
             let blocks = &segment.sack[..usize::from(segment.sack_count).min(4)];
-            analyse.segment(&slot.key, &mut slot.flow, &Entry::of(segment, ts), blocks);
+            let entry = Entry { others, ..Entry::of(segment, ts) };
+            analyse.segment(&slot.key, &mut slot.flow, &entry, blocks);
         }
-        if analysed {
-            self.see_pair(id, analyse);
-        }
-        let slot = &self.slots[id];
         // A long flow stays one until something but data and acknowledgements comes.
         let stays = slot.state == before && before.listed() == Class::Long && !is_over;
         if !stays && slot.class() != slot.state.listed() {
             self.list(id);
-        }
-    }
-
-    /// Looks whether what the flow of a slot sends is to be counted. It may be another flow than
-    /// before.
-    fn see_pair(&mut self, id: usize, analyse: &mut impl Analyse<Flow = F>) {
-        let slot = &mut self.slots[id];
-        let pair = slot.flow.as_mut().and_then(|flow| analyse.pair(flow));
-        slot.state.set_counted(pair.is_some());
-        if let Some(pair) = pair {
-            if id >= self.pairs.len() {
-                self.pairs.resize(self.slots.len(), 0);
-            }
-            self.pairs[id] = pair;
         }
     }
 
@@ -277,14 +260,8 @@ impl<F> Table<F> {
             }
             at = (at + 1) & mask;
         }
-        let slot = Slot {
-            flow: None,
-            last: ts,
-            log: Log::default(),
-            key: *key,
-            state: State::default(),
-            bursts: 0,
-        };
+        let slot =
+            Slot { flow: None, last: ts, log: Log::default(), key: *key, state: State::default() };
         let id = match self.free.pop() {
             Some(id) => {
                 self.slots[id as usize] = slot;
@@ -345,7 +322,6 @@ impl<F> Table<F> {
             let long = slot.flow.is_some() || slot.log.len() >= LONG_LOG;
             if long && slot.held() && !slot.log.is_empty() {
                 slot.drain(&mut self.pools, analyse);
-                self.see_pair(self.next_settle, analyse);
             }
         }
     }
@@ -412,6 +388,9 @@ impl<F> Table<F> {
         let flow = slot.close(&mut self.pools, analyse);
         slot.last = FREE;
         let (key, class) = (slot.key, slot.state.listed());
+        if slot.state.is_member() {
+            self.pairs.leave(id);
+        }
         self.lists.remove(id, class);
         self.remove(&key, id);
         self.free.push(id as u32);

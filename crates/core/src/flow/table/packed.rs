@@ -156,6 +156,8 @@ impl Said {
             link_len: shape as i16,
             window_scale: (self.options >> 8) as u8,
             marks: self.options as u8 | if stamped { marks::TIMESTAMPS } else { 0 },
+            // Flows without state are no members of a pair.
+            others: 0,
         }
     }
 }
@@ -271,6 +273,7 @@ mod tests {
                 link_len,
                 window_scale,
                 marks,
+                others: 0,
             };
             let (taken, read, passed) = read(&entry, Nanos(before));
             prop_assert_eq!(taken, passed);

@@ -15,7 +15,8 @@ pub struct Pools {
 }
 
 impl Pools {
-    /// Adds a segment to the log of a flow with or without state, whose last one was at `before`.
+    /// Adds a segment to the log of a flow with or without state, whose last one was at `before`,
+    /// with what others sent before it. A flow without state has none that count.
     #[inline]
     pub fn push(
         &mut self,
@@ -23,9 +24,10 @@ impl Pools {
         has_state: bool,
         segment: &Segment,
         (before, ts): (Nanos, Nanos),
+        others: u16,
     ) {
         match has_state {
-            true => self.bursts.push(log, segment, ts),
+            true => self.bursts.push(log, segment, ts, others),
             false => self.short.push(log, segment, ts, before),
         }
     }

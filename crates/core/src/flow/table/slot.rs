@@ -15,10 +15,8 @@ pub struct Slot<F> {
     pub last: Nanos,
     pub log: Log,
     pub key: FlowKey,
-    /// Who has closed, whether more than SYNs came, and the list that it is in.
+    /// Who has closed, the list that it is in, and what was counted.
     pub state: State,
-    /// How often its log was analysed, as far as that matters.
-    pub bursts: u8,
 }
 
 impl<F> Slot<F> {
@@ -50,7 +48,7 @@ impl<F> Slot<F> {
             }
             pools.short.free(&mut self.log);
         }
-        self.bursts = self.bursts.saturating_add(1);
+        self.state.add_burst();
     }
 
     /// Analyses what waits, gives the room for it back, and takes the flow.

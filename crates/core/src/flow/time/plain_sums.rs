@@ -3,6 +3,7 @@
 use super::sums::Sums;
 use crate::flow::entry::Entry;
 use crate::flow::path::one_way::Excess;
+use crate::flow::table::pairs::UNIT;
 use crate::maybe::Maybe;
 use crate::units::{Nanos, float};
 use crate::wire::flags;
@@ -17,6 +18,8 @@ pub struct PlainSums {
     first: Nanos,
     first_headers_bytes: u32,
     headers_bytes: u64,
+    /// What others sent before them, in [`UNIT`]s.
+    others: u64,
     /// Segments with PSH.
     pub pushes: u32,
     /// Segments that a queue marked.
@@ -46,6 +49,7 @@ impl PlainSums {
             first: Nanos(0),
             first_headers_bytes: 0,
             headers_bytes: 0,
+            others: 0,
             pushes: 0,
             ce_marks: 0,
             excess: Excess::default(),
@@ -73,6 +77,7 @@ impl PlainSums {
         }
         self.segments += 1;
         self.headers_bytes += u64::from(entry.headers_len());
+        self.others += u64::from(entry.others);
         self.pushes += u32::from(entry.has(flags::PSH));
         self.ce_marks += u32::from(entry.ecn() == CONGESTION_EXPERIENCED);
         self.rwnd_sum += self.rwnd;
@@ -131,6 +136,7 @@ impl PlainSums {
         sums.last = last.map_or_else(Maybe::default, Maybe::from);
         sums.data_packets += u64::from(self.segments);
         sums.payload_bytes += self.bytes();
+        sums.others_bytes += self.others * UNIT;
         sums.unique_bytes += self.bytes();
         sums.ip_bytes += self.bytes() + self.headers_bytes;
         sums.flight_max = sums.flight_max.max(self.flight_max.into());

@@ -18,6 +18,8 @@ pub struct Sums {
     pub unique_bytes: u64,
     /// Payload bytes, retransmissions included.
     pub payload_bytes: u64,
+    /// Payload bytes that others between the same hosts sent the same way meanwhile.
+    pub others_bytes: u64,
     /// Payload bytes sent again.
     pub retransmitted_bytes: u64,
     /// Of those, bytes that proved unneeded.
@@ -61,6 +63,7 @@ impl Sums {
         self.data_packets += later.data_packets;
         self.unique_bytes += later.unique_bytes;
         self.payload_bytes += later.payload_bytes;
+        self.others_bytes += later.others_bytes;
         self.retransmitted_bytes += later.retransmitted_bytes;
         self.spurious_bytes += later.spurious_bytes;
         self.ip_bytes += later.ip_bytes;
@@ -93,6 +96,12 @@ impl Sums {
             (Some(first), Some(last)) => last.since(first),
             _ => Nanos(0),
         }
+    }
+
+    /// Share of the others in all that was sent between the same hosts.
+    pub fn others_share(&self) -> f64 {
+        let all = (self.payload_bytes + self.others_bytes).max(1);
+        self.others_bytes as f64 / all as f64
     }
 
     /// Mean round-trip time.

@@ -12,6 +12,7 @@ use super::sums::Sums;
 use super::writer::Wait;
 use crate::flow::loss::ledger::{Kind, Rule};
 use crate::flow::observer::{Ack, Around, Data, Observer, RoundTrip};
+use crate::flow::table::pairs::UNIT;
 use crate::units::{Nanos, float};
 use crate::wire::flags;
 
@@ -135,6 +136,7 @@ impl Timeline {
         sums.last = entry.ts.into();
         sums.data_packets += u64::from(data.packets());
         sums.payload_bytes += u64::from(entry.payload_len);
+        sums.others_bytes += u64::from(entry.others) * UNIT;
         sums.unique_bytes += data.unique_bytes;
         if !data.is_new() {
             sums.retransmitted_bytes += filed.retransmitted_bytes;

@@ -4,7 +4,7 @@ use tcpwhy_core::wire::hash::shard;
 
 /// Who follows which flows. All between two hosts go to the same worker, since each is judged
 /// beside the others. The hashes of the hosts fall into classes, and a class that appears first
-/// goes to the worker with the fewest: of sixteen long flows each of two workers has eight, where
+/// goes to the worker with the fewest. So of sixteen hosts each of two workers has eight, where
 /// chance gives one of them eleven or more in a fifth of all captures.
 pub(super) struct Shares {
     /// The worker of each class, or `NOBODY`.

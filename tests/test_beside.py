@@ -91,3 +91,10 @@ def test_any_number_of_workers_sees_the_others(captures):
         sorted(intervals(captures[3] / "fair.middle.pcap", workers=workers)) for workers in (1, 2)
     )
     assert one == two
+
+
+def test_on_a_link_none_is_judged_beside_the_others(captures):
+    """Workers on a link share nothing, and rows must not depend on how many there are."""
+    rows = intervals(captures[3] / "fair.middle.pcap", pace=100.0)
+    assert len(rows) >= 10
+    assert not any("same hosts" in text for _, *texts in rows for text in texts)

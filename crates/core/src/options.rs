@@ -38,6 +38,9 @@ pub struct Options {
     /// Whether intervals in doubt wait for a few that follow, and are judged by these as well. Of a
     /// live link a row is wanted when its interval ends.
     pub hindsight: bool,
+    /// Whether a connection is judged beside the others between its hosts. On a live link these may
+    /// be with other workers, which share nothing, and rows must not depend on how many there are.
+    pub beside: bool,
 }
 
 impl Default for Options {
@@ -55,6 +58,7 @@ impl Default for Options {
             rows_held: 0,
             refined: true,
             hindsight: true,
+            beside: true,
         }
     }
 }

@@ -24,7 +24,8 @@ pub struct Pipeline {
 impl Pipeline {
     /// An empty pipeline.
     pub fn new(options: Options) -> Pipeline {
-        let limits = Limits { timeouts: options.timeouts, flows: options.max_flows };
+        let Options { timeouts, max_flows: flows, beside, .. } = options;
+        let limits = Limits { timeouts, flows, beside };
         let hash_key = HashKey::new(options.hash_seed);
         let table = flow::table::Table::new(hash_key, limits);
         Pipeline { hash_key, table, analysis: Analysis::new(options) }

@@ -49,13 +49,15 @@ pub struct Table<F> {
     hash_key: HashKey,
 }
 
-/// What bounds a table.
+/// What bounds a table, and what it files.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// After how much silence flows end.
     pub timeouts: Timeouts,
     /// Flows that it holds at most.
     pub flows: usize,
+    /// Whether segments are filed with what others between the same hosts sent.
+    pub beside: bool,
 }
 
 /// Where a slot is: the low half of the hash, whose low bits say where it belongs, and the slot's
@@ -205,6 +207,7 @@ impl<F> Table<F> {
         }
         slot.state.see(segment);
         if !slot.state.is_member()
+            && self.limits.beside
             && slot.state.count()
             && self.pairs.join(id, &slot.key, self.hash_key)
         {

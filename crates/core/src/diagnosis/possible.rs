@@ -138,8 +138,8 @@ const IMPOSSIBLE: f32 = 30.0;
 /// Log-odds of a hard fact.
 const CERTAIN: f32 = 12.0;
 /// Share of the bytes between two hosts from which the others of their connections count as users
-/// of its link. In 250 turned worlds that calibrate and 400 that `tools/ns3_worlds` draws 516
-/// answers change: 465 become right, and 11 wrong. By the bytes alone shares from 0.05 to 0.2 did
+/// of its link. In 250 turned worlds that calibrate and 400 that `tools/ns3_worlds` draws 514
+/// answers change: 464 become right, and 11 wrong. By the bytes alone shares from 0.05 to 0.2 did
 /// about the same.
 const OTHERS: f64 = 0.1;
 /// Share of a link's capacity from which others have none of it.

@@ -213,7 +213,10 @@ impl<F> Table<F> {
         {
             slot.state.set_member();
         }
-        let others = if slot.state.is_member() { self.pairs.others(id, segment) } else { 0 };
+        let others = match slot.state.is_member() {
+            true => self.pairs.others(id, segment, ts),
+            false => 0,
+        };
         if segment.sack_count == 0 {
             let has_state = slot.flow.is_some();
             self.pools.push(&mut slot.log, has_state, segment, (before_ts, ts), others);

@@ -3,6 +3,7 @@
 //!
 //! What is filed depends on the order of capture alone, not on when a log is analysed.
 
+use crate::units::Nanos;
 use crate::wire::hash::HashKey;
 use crate::wire::{FlowKey, Segment};
 use std::collections::HashMap;
@@ -33,6 +34,8 @@ struct Member {
     pair: u32,
     /// How much of [`Pair::sent`] is its own, or was filed with its segments.
     seen: [u64; 2],
+    /// Its last segment with payload, to either side.
+    last: [Nanos; 2],
 }
 
 impl Pairs {
@@ -49,7 +52,7 @@ impl Pairs {
         let number = *self.numbers.entry(hash).or_insert_with(new);
         let pair = &mut self.pairs[number as usize];
         pair.members += 1;
-        let member = Member { pair: number, seen: pair.sent };
+        let member = Member { pair: number, seen: pair.sent, last: [Nanos(0); 2] };
         if slot >= self.at.len() {
             self.at.resize(slot + 1, 0);
         }
@@ -70,19 +73,21 @@ impl Pairs {
         }
     }
 
-    /// Counts a segment of a member, and gives what the others sent the same way since its last one
-    /// with payload, in [`UNIT`]s.
+    /// Counts a segment of a member at `ts`, and gives what the others sent the same way since its
+    /// last one with payload, in [`UNIT`]s. What they sent while it paused is not beside it.
     #[inline]
-    pub fn others(&mut self, slot: usize, segment: &Segment) -> u16 {
+    pub fn others(&mut self, slot: usize, segment: &Segment, ts: Nanos) -> u16 {
         if segment.payload_len == 0 {
             return 0;
         }
         let side = usize::from(!segment.forward);
-        let Member { pair, seen } = &mut self.members[self.at[slot] as usize];
+        let Member { pair, seen, last } = &mut self.members[self.at[slot] as usize];
         let (sent, seen) = (&mut self.pairs[*pair as usize].sent[side], &mut seen[side]);
+        let pause = ts.since(std::mem::replace(&mut last[side], ts));
         let units = (*sent - *seen) / UNIT;
         // What is less than a unit is left for the next segment, what is more than fits is lost.
-        let others = u16::try_from(units).unwrap_or(u16::MAX);
+        let fits = u16::try_from(units).unwrap_or(u16::MAX);
+        let others = if pause > LONG { 0 } else { fits };
         let own = u64::from(segment.payload_len);
         (*seen, *sent) = (*seen + units * UNIT + own, *sent + own);
         others
@@ -102,6 +107,8 @@ fn put<T>(all: &mut Vec<T>, free: &mut Vec<u32>, one: T) -> u32 {
     }
 }
 
+/// A pause in which nobody is beside a flow: most round trips are shorter.
+const LONG: Nanos = Nanos(1_000_000_000);
 /// Bytes in which it is filed what others sent: 16 MB go with a segment at most.
 pub const UNIT: u64 = 256;
 
@@ -120,7 +127,11 @@ mod tests {
     }
 
     fn send(pairs: &mut Pairs, slot: usize, payload_len: u32, forward: bool) -> u16 {
-        pairs.others(slot, &Segment { payload_len, forward, ..Segment::default() })
+        send_at(pairs, slot, payload_len, forward, Nanos(0))
+    }
+
+    fn send_at(pairs: &mut Pairs, slot: usize, payload_len: u32, forward: bool, ts: Nanos) -> u16 {
+        pairs.others(slot, &Segment { payload_len, forward, ..Segment::default() }, ts)
     }
 
     #[test]
@@ -138,6 +149,21 @@ mod tests {
         assert_eq!(send(&mut pairs, 0, 1000, true), 5000 / 256);
         assert_eq!(send(&mut pairs, 1, 200, true), (1000 - 3 * 256 + 1000) / 256, "and the rest");
         assert_eq!(send(&mut pairs, 1, 200, true), 0, "its own");
+    }
+
+    #[test]
+    fn who_paused_was_beside_nobody_meanwhile() {
+        let mut pairs = Pairs::default();
+        join(&mut pairs, 0, key(1, 1000, 2));
+        join(&mut pairs, 1, key(1, 1001, 2));
+        let mut now = Nanos(0);
+        for (pause, others) in [(LONG, 40), (LONG + Nanos(1), 0), (LONG, 40)] {
+            send_at(&mut pairs, 1, 10_240, true, now);
+            now += pause;
+            // A request does not end the pause of the answers.
+            send_at(&mut pairs, 0, 100, false, now - Nanos(1));
+            assert_eq!(send_at(&mut pairs, 0, 1000, true, now), others);
+        }
     }
 
     #[test]

@@ -91,6 +91,7 @@ def test_any_number_of_workers_sees_the_others(captures):
         sorted(intervals(captures[3] / "fair.middle.pcap", workers=workers)) for workers in (1, 2)
     )
     assert one == two
+    assert any("same hosts" in evidence for _, evidence, _ in one)
 
 
 def test_on_a_link_none_is_judged_beside_the_others(captures):

@@ -85,7 +85,8 @@ impl Pairs {
         let (sent, seen) = (&mut self.pairs[*pair as usize].sent[side], &mut seen[side]);
         let pause = ts.since(std::mem::replace(&mut last[side], ts));
         let units = (*sent - *seen) / UNIT;
-        // What is less than a unit is left for the next segment, what is more than fits is lost.
+        // What is less than a unit is left for the next segment. More than fits is next to all
+        // that the hosts sent, and stays that.
         let fits = u16::try_from(units).unwrap_or(u16::MAX);
         let others = if pause > LONG { 0 } else { fits };
         let own = u64::from(segment.payload_len);

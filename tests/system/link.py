@@ -86,6 +86,18 @@ class Link:
             for frame in frames:
                 sender.send(frame)
 
+    def replay(self, frames: Sequence[tuple[float, bytes]]) -> None:
+        """Put frames on the link from the far end, each at its time in seconds."""
+        (first, _), began = frames[0], time.monotonic()
+        with _inside(self.far), socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as sender:
+            sender.bind((FAR, 0))
+            for at, frame in frames:
+                due = began + at - first
+                while (ahead := due - time.monotonic()) > 0:
+                    # A sleep takes 0.1 ms longer than it should.
+                    time.sleep(max(ahead - 0.0002, 0))
+                sender.send(frame)
+
 
 ADDRESSES = {NEAR: "10.77.0.1", FAR: "10.77.0.2"}
 

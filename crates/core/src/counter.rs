@@ -126,7 +126,7 @@ counters! {
         /// Packets that the kernel dropped before the capture saw them.
         KernelDrops = "kernel_drops",
         /// Packets that this host sent with a tag in the frame, behind which the kernel's hash does
-        /// not look: workers see their connections in parts, which --fanout cbpf prevents.
+        /// not look: workers see their connections in parts, which --fanout hosts and cbpf prevent.
         PacketsTagHidden = "packets_tag_hidden",
         /// Packets of a live run whose time the card took.
         PacketsHardwareTime = "packets_hardware_time",

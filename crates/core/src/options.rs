@@ -40,6 +40,7 @@ pub struct Options {
     pub hindsight: bool,
     /// Whether a connection is judged beside the others between its hosts. On a live link these may
     /// be with other workers, which share nothing, and rows must not depend on how many there are.
+    /// So there it depends on how packets are shared out.
     pub beside: bool,
 }
 

@@ -45,7 +45,7 @@ impl Default for Capture {
             interfaces: Vec::new(),
             filter: None,
             workers: 0,
-            fanout: Fanout::Hash,
+            fanout: Fanout::Hosts,
             snaplen: 256,
             promiscuous: true,
             ring_bytes: 64 << 20,

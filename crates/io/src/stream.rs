@@ -21,7 +21,7 @@ use tcpwhy_core::units::Nanos;
 use tcpwhy_core::wire::Segment;
 use tcpwhy_core::wire::hash::{HashKey, shard};
 
-use crate::capture::{self, Capture};
+use crate::capture::{self, Capture, Fanout};
 use crate::error::Error;
 use crate::files::Inputs;
 use crate::filter::Filter;
@@ -108,8 +108,7 @@ pub fn analyze(source: Source, options: Options) -> Result<Stream, Error> {
     let ends = inputs.are_files() && source.pace.is_none();
     let rows_held = if ends { ordered::MOST_ROWS } else { 0 };
     let live = source.pace.is_some();
-    let options =
-        Options { hash_seed: secret(), rows_held, hindsight: !live, beside: !live, ..options };
+    let options = Options { hash_seed: secret(), rows_held, hindsight: !live, ..options };
     let sources = inputs.sources.clone();
     let numbers = (!live && source.part.is_none()).then(Numbers::default);
     let all_give_rows = options.flow.is_none() && options.tables.contains(&Table::Flows);
@@ -137,8 +136,9 @@ pub fn monitor(capture: &Capture, options: &Options) -> Result<Stream, Error> {
     if capture.interfaces.is_empty() {
         return Err(Error::Usage("no interface given: `ip link` lists them".to_owned()));
     }
-    let options =
-        &Options { hash_seed: secret(), hindsight: false, beside: false, ..options.clone() };
+    // All between two hosts has to be with one worker for that.
+    let beside = capture.fanout == Fanout::Hosts;
+    let options = &Options { hash_seed: secret(), hindsight: false, beside, ..options.clone() };
     let shared = Arc::new(Shared::new(None));
     let workers = worker_count(capture.workers);
     let (members, filter) = capture::open(capture, workers)?;

@@ -24,11 +24,6 @@ from tcpwhy.units import nanoseconds
 LARGE_BYTES = 128 * 1024
 """Blocks from this size on, such as batches of rows, go back to the system when they are freed."""
 
-FANOUT = (
-    "How workers share packets: the kernel's hash, a program, the card's queues."
-    "  [default: hash, or cbpf where the hash would part connections]"
-)
-
 
 def _interfaces(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """Complete the names of interfaces."""
@@ -57,7 +52,7 @@ EXAMPLES = (
 )
 @FORMAT
 @OUTPUT
-@options("monitor", fanout={"default": None, "help": FANOUT})
+@options("monitor")
 @click.option("--duration", type=DURATION, help="End after this time.  [default: until stopped]")
 @click.option(
     "--keep", type=DURATION, help="Delete whole days of a store older than this.  [default: all]"
@@ -92,7 +87,8 @@ def command(
     if tui:
         _view.check(outputs, format, tables)
         wanted = list(dict.fromkeys((*wanted, *_view.TABLES)))
-    settings["fanout"] = settings["fanout"] or _fanout(interfaces)
+    if settings["fanout"] == "hash":
+        _warn_of_tags(interfaces)
     give_back_when_freed(LARGE_BYTES)
     # First the sockets, then everything else without privileges.
     result = monitor(interfaces, table=wanted, drop_privileges=True, **settings)
@@ -130,13 +126,12 @@ def command(
     return INTERRUPTED if came else code
 
 
-def _fanout(interfaces: Sequence[str]) -> str:
-    """Choose how workers share packets: by the kernel's hash where it sees what it needs."""
+def _warn_of_tags(interfaces: Sequence[str]) -> None:
+    """Say where the kernel's hash will part connections."""
     hidden = [vlan for name in interfaces for vlan in ethtool.hides_tags(name)]
-    if not hidden:
-        return "hash"
-    _say(f"--fanout cbpf: the kernel's hash does not see into what {', '.join(hidden)} sends")
-    return "cbpf"
+    if hidden:
+        names = ", ".join(hidden)
+        _say(f"--fanout hash does not see into what {names} sends: --fanout hosts or cbpf does")
 
 
 def _check_bounds(sinks: Sequence[Sink], run: Run) -> None:

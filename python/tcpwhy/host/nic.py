@@ -103,7 +103,7 @@ def rss(device: Device) -> Iterator[Advice]:
         yield Advice(subject, "one queue: nothing to spread")
         return
     if device.rss is None:
-        yield Advice(subject, f"{_not_offered(device)}: use --fanout hash or cbpf, not qm")
+        yield Advice(subject, f"{_not_offered(device)}: use --fanout hash, hosts or cbpf, not qm")
         return
     key = device.rss.key.hex(":")
     uneven = [name for name, bits in device.tcp_fields.items() if not _is_even(bits)]
@@ -180,18 +180,20 @@ def tags(device: Device) -> Iterator[Advice]:
         return
     state = f"{names}: in the frames that leave, where the kernel's hash does not look behind"
     switch = "" if insert.fixed else f", or ethtool -K {device.name} txvlan on"
-    yield Advice("tags", state, f"--fanout cbpf, which monitor chooses by itself{switch}")
+    yield Advice("tags", state, f"--fanout hosts or --fanout cbpf{switch}")
 
 
 def fanout(device: Device) -> Iterator[Advice]:
     """Say how workers should share its packets."""
     insert = (device.features or {}).get("tx-vlan-hw-insert")
     if device.vlans and insert is not None and not insert.active:
-        yield Advice("fan-out", "--fanout cbpf, for the tags of what it sends")
+        yield Advice("fan-out", "--fanout hosts or cbpf, for the tags of what it sends")
     elif device.queues > 1 and device.rss is not None and is_symmetric(device.rss):
-        yield Advice("fan-out", "--fanout hash; qm on a mirror port, to keep packets on their core")
+        yield Advice(
+            "fan-out", "--fanout hosts; qm on a mirror port, to keep packets on their core"
+        )
     else:
-        yield Advice("fan-out", "--fanout hash; cbpf if tagged frames leave through it otherwise")
+        yield Advice("fan-out", "--fanout hosts; hash where two hosts do most, to share that out")
 
 
 def processors(device: Device) -> Iterator[Advice]:

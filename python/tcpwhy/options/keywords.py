@@ -38,7 +38,7 @@ class MonitorOptions(TypedDict, total=False):
     closed_timeout: Duration | None
     workers: int | None
     max_flows: int | None
-    fanout: Literal["hash", "cbpf", "qm"] | None
+    fanout: Literal["hosts", "hash", "cbpf", "qm"] | None
     snaplen: int | str | None
     promiscuous: bool | None
     ring_bytes: int | str | None

@@ -101,8 +101,8 @@ fn join(socket: &PacketSocket, fanout: Fanout, group: Option<u16>) -> io::Result
     };
     let kind = fanout.kind() | libc::PACKET_FANOUT_FLAG_DEFRAG | unique;
     socket.set(libc::PACKET_FANOUT, (u32::from(id) | kind << 16) as i32)?;
-    if group.is_none() && fanout == Fanout::Cbpf {
-        socket.fanout_program(&fanout::symmetric_program())?;
+    if group.is_none() && matches!(fanout, Fanout::Hosts | Fanout::Cbpf) {
+        socket.fanout_program(&fanout::program(fanout))?;
     }
     group.map_or_else(|| socket.fanout_group(), Ok)
 }

@@ -175,9 +175,10 @@ pub const OPTIONS: &[Opt] = &[
         name: "fanout",
         commands: &[Monitor],
         group: LINK,
-        kind: Kind::Choice(&["hash", "cbpf", "qm"]),
-        default: Default::Text("hash"),
-        help: "How workers share packets: the kernel's hash, a program, the card's queues.",
+        kind: Kind::Choice(&["hosts", "hash", "cbpf", "qm"]),
+        default: Default::Text("hosts"),
+        help: "How workers share packets: by hosts, by the kernel's hash, by addresses and ports, \
+               by the card's queues.",
         set: |to, value| {
             let fanout = text(value).and_then(|name| Fanout::from_name(&name));
             to.capture.fanout = fanout.unwrap_or(to.capture.fanout);

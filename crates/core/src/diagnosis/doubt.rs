@@ -212,6 +212,7 @@ mod tests {
         assert_eq!(sureness(own, 0.002, None), Confidence::Medium);
         assert_eq!(sureness(own, 0.002, Some(6.0)), Confidence::High);
         assert_eq!(sureness(own, 0.0, Some(1.5)), Confidence::High);
+        assert_eq!(sureness(own, 0.001, Some(1.5)), Confidence::High, "by chance");
         assert_eq!(sureness(Limitation::SharedBottleneck, 0.3, None), Confidence::High);
     }
 

@@ -1,6 +1,7 @@
 //! What the facts of an interval rule out, whatever the items say.
 
 use super::brief::INITIAL_WINDOW;
+use super::limit::unshared_bottleneck::FEW_FASTER;
 use super::model::{ANSWERS, ByAnswer};
 use super::{Case, Limitation, silence};
 
@@ -104,7 +105,7 @@ fn fills_a_link_of_its_own(case: &Case) -> bool {
     let is_full = |(rate, capacity)| rate >= FILLED * capacity;
     let is_full = rate.zip(case.context.capacity_bps).is_some_and(is_full);
     let delay_s = || Some((case.facts.inflation? - 1.0) * case.rtt_min_s()?);
-    is_full && case.so_far.pairs_faster <= 0.0 && delay_s() >= Some(LONG_S)
+    is_full && case.so_far.pairs_faster < FEW_FASTER && delay_s() >= Some(LONG_S)
 }
 
 /// Even segments of which some leave without an acknowledgement are paced. The others come right
@@ -281,6 +282,7 @@ mod tests {
         assert!(shares(20e6, 20.0, 0.0), "there is room for others");
         assert!(shares(10.5e6, 10.0, 0.0), "a fair queue is as short");
         assert!(shares(10.5e6, 20.0, 0.01), "some pass faster");
+        assert!(!shares(10.5e6, 20.0, 0.001), "by chance");
     }
 
     #[test]

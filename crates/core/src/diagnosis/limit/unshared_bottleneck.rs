@@ -39,8 +39,13 @@ pub fn evidence(case: &Case, finding: &Finding, say: &mut Sentence) {
 /// with high confidence in worlds that `tools/ns3_worlds` draws 12 % were right. Of 107 in places
 /// 64 % were, and 98 % of 160 in random worlds, where neighbours are seldom steady.
 pub fn looks_like_a_fair_share(case: &Case) -> bool {
-    case.so_far.pairs_faster > 0.0 && case.queued_segments().is_none_or(|queued| queued < SHORT)
+    case.so_far.pairs_faster >= FEW_FASTER
+        && case.queued_segments().is_none_or(|queued| queued < SHORT)
 }
+
+/// Fewer packet pairs are faster by chance: hosts and clocks make some so. All 60 such answers with
+/// 0.1 % of them were right, in a random world and nine recordings of kernels that judge nothing.
+pub const FEW_FASTER: f64 = 0.002;
 
 /// What to do about a link whose own rate varies.
 fn varying(cause: Cause) -> Option<&'static str> {
@@ -148,5 +153,6 @@ mod tests {
         assert!(looks(0.01, None));
         assert!(!looks(0.01, Some(6.0)));
         assert!(!looks(0.0, Some(2.0)));
+        assert!(!looks(0.001, Some(2.0)));
     }
 }

@@ -70,9 +70,7 @@ def warnings(names: Sequence[str], result: Result, say: Callable[[str], None]) -
         hidden = result.standing().counters.get("packets_tag_hidden", 0)
         if hidden and not told:
             told.add("tags")
-            say(
-                "tags in frames that leave hide connections from the workers: --fanout cbpf or hosts"
-            )
+            say("tags in frames that leave hide connections: --fanout cbpf or hosts")
 
     with ExitStack() as stack:
         watched = {name: stack.enter_context(Link(name)) for name in names}

@@ -120,7 +120,8 @@ def _tcp_hosts(scenario: Scenario) -> list[str]:
 def _sending_ports(scenario: Scenario) -> list[int]:
     """Ports of the ends that send data."""
     ports = [flow.ports[0] for flow in scenario.flows]
-    return ports + [f.ports[1] for f in scenario.flows if "request_response" in f.workload]
+    both = {"request_response", "flow_control"}
+    return ports + [flow.ports[1] for flow in scenario.flows if both & flow.workload.keys()]
 
 
 def _keep_trace(folder: Path, ends: list[dict[str, Any]], traced: dict[str, Any]) -> dict[str, Any]:
@@ -222,6 +223,8 @@ def _plan(network: Network, flow: Flow) -> None:
 def _program(flow: Flow, end: int) -> dict[str, Any]:
     if turns := flow.workload.get("request_response"):
         return {"asks": end == 0, "turns": turns}
+    if window := flow.workload.get("flow_control"):
+        return {"allows": end == 1, "window": window}
     if end:
         return {"read": flow.reader}
     if relay := flow.workload.get("relay"):

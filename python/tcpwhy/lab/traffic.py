@@ -15,7 +15,17 @@ from typing import Any
 
 from tcpwhy.host import tcpinfo
 from tcpwhy.lab.relay import relay
-from tcpwhy.lab.workload import Clock, Deeds, Settings, converse, emissions, read, write
+from tcpwhy.lab.workload import (
+    Clock,
+    Deeds,
+    Settings,
+    allow,
+    converse,
+    emissions,
+    read,
+    send_allowed,
+    write,
+)
 
 Option = tuple[int, int, int | bytes]
 
@@ -284,6 +294,9 @@ def _open(end: End, clock: Clock) -> socket.socket:
 def _act(connection: socket.socket, program: Settings, clock: Clock) -> Deeds:
     if "asks" in program:
         return converse(connection, program["turns"], clock, asks=program["asks"])
+    if "allows" in program:
+        act = allow if program["allows"] else send_allowed
+        return act(connection, program["window"], clock)
     if "write" in program:
         return write(connection, program["write"], clock, program["most_bytes"])
     deeds = read(connection, program["read"], clock)

@@ -14,6 +14,8 @@ Settings = Mapping[str, Any]
 
 BLOCK = bytes(1 << 17)
 READ_BYTES = 1 << 18
+MESSAGE_BYTES = 36
+"""What allows more to be sent, as the simulator has it where nothing else is said."""
 
 
 @dataclass
@@ -234,6 +236,35 @@ def converse(connection: socket.socket, settings: Settings, clock: Clock, *, ask
         deeds.bytes += says
         deeds.calls += 1
         turns -= 1
+    return deeds
+
+
+def send_allowed(connection: socket.socket, settings: Settings, clock: Clock) -> Deeds:
+    """Write what the other side allows."""
+    deeds = Deeds()
+    allowed, message = settings["window_bytes"], settings.get("message_bytes", MESSAGE_BYTES)
+    while clock.now() < clock.end:
+        connection.settimeout(max(1e-3, clock.end - clock.now()))
+        try:
+            connection.sendall(bytes(allowed))
+        except TimeoutError:
+            return deeds
+        deeds.bytes += allowed
+        deeds.calls += 1
+        if not _await(connection, message, deeds, clock):
+            return deeds
+        allowed = settings["update_bytes"]
+    return deeds
+
+
+def allow(connection: socket.socket, settings: Settings, clock: Clock) -> Deeds:
+    """Read, and allow as many bytes more whenever enough were read."""
+    deeds = Deeds()
+    message = bytes(settings.get("message_bytes", MESSAGE_BYTES))
+    while clock.now() < clock.end and _await(connection, settings["update_bytes"], deeds, clock):
+        connection.sendall(message)
+        deeds.bytes += len(message)
+        deeds.calls += 1
     return deeds
 
 

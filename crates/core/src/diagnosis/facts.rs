@@ -150,6 +150,13 @@ pub struct Facts {
     pub acknowledged: f64,
     /// and of those that ended in the first quarter of the time between two of them.
     pub early: f64,
+    /// The same share, also of waits with more acknowledgements than tell what ended them,
+    pub heard: f64,
+    /// and the share of that which ended in the first quarter of the time between two messages of
+    /// the other side.
+    pub asked: f64,
+    /// Such messages per acknowledgement.
+    pub talk: f64,
     /// Typical pause in s, weighted by time.
     pub pause_s: Option<f64>,
     /// Idle time for each pause, the one under way at the end among them, in s.
@@ -262,6 +269,9 @@ impl Facts {
         self.acknowledged = of_total(stats.prompts.acknowledged_ns);
         self.early = of_total(stats.prompts.early_ns);
         self.unprompted = of_total(stats.prompts.unprompted_ns);
+        self.heard = of_total(stats.prompts.heard_ns);
+        self.asked = stats.prompts.asked_ns as f64 / stats.prompts.heard_ns.max(1) as f64;
+        self.talk = ratio(stats.messages, stats.advances).unwrap_or(0.0);
     }
 
     fn take_queue(&mut self, stats: &IntervalStats, context: &Context) {

@@ -1,7 +1,7 @@
 //! What the facts of an interval rule out, whatever the items say.
 
 use super::brief::INITIAL_WINDOW;
-use super::limit::unshared_bottleneck::FEW_FASTER;
+use super::limit::application::waits_for_its_peer;
 use super::model::{ANSWERS, ByAnswer};
 use super::{Case, Limitation, silence};
 
@@ -14,6 +14,8 @@ pub struct Ruling {
     unresponsive: bool,
     /// Others between the same hosts are on every link.
     shared: bool,
+    /// The window of a program's protocol is full, not one of TCP.
+    of_a_program: bool,
 }
 
 impl Ruling {
@@ -24,6 +26,7 @@ impl Ruling {
             impossible: ruled_out.fold(0, |bits, at| bits | 1 << at),
             unresponsive: silence::is_certain(case),
             shared: has_others(case),
+            of_a_program: waits_for_its_peer(case),
         }
     }
 
@@ -36,17 +39,24 @@ impl Ruling {
         }
         if self.shared {
             // Full all the same: what speaks for a full link of its own speaks for a shared one.
-            let [own, shared] = [Limitation::UnsharedBottleneck, Limitation::SharedBottleneck];
-            let odds = log_odds[own as usize];
-            let most = odds.max(log_odds[shared as usize]);
-            let sum = (odds - most).exp() + (log_odds[shared as usize] - most).exp();
-            log_odds[shared as usize] = most + sum.ln();
-            log_odds[own as usize] = odds - IMPOSSIBLE;
+            move_over(log_odds, Limitation::UnsharedBottleneck, Limitation::SharedBottleneck);
+        }
+        if self.of_a_program {
+            // What speaks for a window of the sender speaks for the program's.
+            move_over(log_odds, Limitation::SenderWindow, Limitation::Application);
         }
         if self.unresponsive {
             log_odds[Limitation::Unresponsive as usize] += CERTAIN;
         }
     }
+}
+
+/// Gives all that speaks for an answer, which is ruled out, to another.
+fn move_over(log_odds: &mut ByAnswer, from: Limitation, to: Limitation) {
+    let [gone, stays] = [log_odds[from as usize], log_odds[to as usize]];
+    let most = gone.max(stays);
+    log_odds[to as usize] = most + ((gone - most).exp() + (stays - most).exp()).ln();
+    log_odds[from as usize] = gone - IMPOSSIBLE;
 }
 
 /// Whether the evidence that an answer needs is there. What drops needs a loss. A full link needs a
@@ -105,7 +115,7 @@ fn fills_a_link_of_its_own(case: &Case) -> bool {
     let is_full = |(rate, capacity)| rate >= FILLED * capacity;
     let is_full = rate.zip(case.context.capacity_bps).is_some_and(is_full);
     let delay_s = || Some((case.facts.inflation? - 1.0) * case.rtt_min_s()?);
-    is_full && case.so_far.pairs_faster < FEW_FASTER && delay_s() >= Some(LONG_S)
+    is_full && case.so_far.pairs_faster <= 0.0 && delay_s() >= Some(LONG_S)
 }
 
 /// Even segments of which some leave without an acknowledgement are paced. The others come right
@@ -266,6 +276,18 @@ mod tests {
     }
 
     #[test]
+    fn a_window_of_the_program_is_none_of_the_sender() {
+        let mut case = Case::default();
+        (case.facts.heard, case.facts.asked) = (0.6, 0.6);
+        let mut odds = ByAnswer::default();
+        odds[Limitation::SenderWindow as usize] = 5.0;
+        Ruling::of(&case).rule(&mut odds);
+        let [window, program] =
+            [Limitation::SenderWindow, Limitation::Application].map(|answer| odds[answer as usize]);
+        assert!(window < -20.0 && (program - (5f32.exp() + 1.0).ln()).abs() < 1e-5);
+    }
+
+    #[test]
     fn who_fills_a_link_with_a_long_queue_has_it_to_itself() {
         // 10 Mbit/s of a link of 10.5, or of 20.
         let shares = |capacity_bps, delay_ms: f64, pairs_faster| {
@@ -282,7 +304,6 @@ mod tests {
         assert!(shares(20e6, 20.0, 0.0), "there is room for others");
         assert!(shares(10.5e6, 10.0, 0.0), "a fair queue is as short");
         assert!(shares(10.5e6, 20.0, 0.01), "some pass faster");
-        assert!(!shares(10.5e6, 20.0, 0.001), "by chance");
     }
 
     #[test]

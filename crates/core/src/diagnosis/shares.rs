@@ -183,7 +183,9 @@ impl Moved {
             || case.facts.flight_segments <= threshold::TINY_FLIGHT;
         let paced = cause == Cause::ApplicationPaced
             && (case.context.own_pace || clear && application::is_always_paced(case));
-        match paced || shares.application < threshold::UNSEEN {
+        // What its peer allows is on its way: the time that takes is no wait for the path.
+        let allowed = cause == Cause::ApplicationFlowControl;
+        match paced || allowed || shares.application < threshold::UNSEEN {
             true => Moved::ToApplication,
             // Chance ends waits right after an acknowledgement now and then, as a send buffer does.
             false => Moved::Woken,

@@ -53,6 +53,7 @@ registry! {
         "chunks", chunks::Chunks, "Writes a chunk, pauses, writes the next.";
         "small_writes", small_writes::SmallWrites, "Writes a few bytes at a time.";
         "request_response", request_response::RequestResponse, "Asks, awaits the answer, thinks.";
+        "flow_control", flow_control::FlowControl, "Sends what its peer's program allows.";
         "relay", relay::Relay, "Passes on what another flow brings: a proxy.";
         "phases", phases::Phases, "One workload after another.";
     }

@@ -194,3 +194,26 @@ fn a_bulk_transfer_ends_its_writes_where_it_says() {
     let rest_first = [(100, 8000), (100, 8000), (100, 4000), (200, 4000), (200, 8000), (200, 8000)];
     assert_eq!(wire.writes, rest_first);
 }
+
+#[test]
+fn no_more_is_on_its_way_than_the_other_side_allows() {
+    let settings = "window_bytes = 10_000\nupdate_bytes = 4_000\nmessage_bytes = 10";
+    let Programs { mut sender, receiver } = programs(&format!("[flow_control]\n{settings}"));
+    let mut receiver = receiver.expect("it answers");
+    let at = Nanos::from_millis;
+    let (mut near, mut far) = (wire(), wire());
+    sender.act(at(0), &mut near);
+    assert!(near.writes.is_empty() && sender.next() == Some(at(100)));
+    sender.act(at(100), &mut near);
+    far.readable = 9_000;
+    receiver.act(at(110), &mut far);
+    for (now, arrived) in [(115, 15), (116, 5)] {
+        near.readable = arrived;
+        sender.act(at(now), &mut near);
+    }
+    assert_eq!(far.writes, [(110, 20)], "two messages; 1,000 bytes are left");
+    assert_eq!(near.writes, [(100, 10_000), (115, 4_000), (116, 4_000)]);
+    far.readable = 3_000;
+    receiver.act(at(120), &mut far);
+    assert_eq!(far.writes.last(), Some(&(120, 10)));
+}

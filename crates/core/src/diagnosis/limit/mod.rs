@@ -239,6 +239,11 @@ causes! {
         culprit: "the application on {src}, or pacing on its behalf",
         filter: None,
     }
+    /// The application waited for its peer's program, whose protocol allows no more on its way.
+    ApplicationFlowControl = "application/flow_control" of Application {
+        culprit: "the application on {src}: it waits until the one on {dst} allows more",
+        filter: None,
+    }
     /// The application wrote less than a segment at a time.
     ApplicationSmallWrites = "application/small_writes" of Application {
         culprit: "the application on {src}: it writes less than a segment at a time",

@@ -45,7 +45,7 @@ pub fn looks_like_a_fair_share(case: &Case) -> bool {
 
 /// Fewer packet pairs are faster by chance: hosts and clocks make some so. All 60 such answers with
 /// 0.1 % of them were right, in a random world and nine recordings of kernels that judge nothing.
-pub const FEW_FASTER: f64 = 0.002;
+const FEW_FASTER: f64 = 0.002;
 
 /// What to do about a link whose own rate varies.
 fn varying(cause: Cause) -> Option<&'static str> {

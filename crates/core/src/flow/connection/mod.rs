@@ -132,6 +132,9 @@ impl Flow {
                 round_trip(entry, sample, &acked, peer, (tau, peer_tau));
             }
         }
+        if own.is_message(entry) {
+            peer.note_message(entry.ts);
+        }
         let keep_alive = own.is_keep_alive(entry);
         own.totals.keep_alives += u64::from(keep_alive);
         let sent = match entry.payload_len {

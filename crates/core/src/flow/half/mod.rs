@@ -276,6 +276,20 @@ impl Half {
         again
     }
 
+    /// Whether the data of `entry`, which comes from this side, ends a message: it is less than a
+    /// full segment.
+    #[inline(always)]
+    pub fn is_message(&self, entry: &Entry) -> bool {
+        let is_full = |mss| entry.payload_len >= mss;
+        entry.payload_len > 0 && !self.mss.learned().is_some_and(is_full)
+    }
+
+    /// The other side sent a message.
+    pub fn note_message(&mut self, ts: Nanos) {
+        self.view.note_data(ts);
+        self.timeline.note_message();
+    }
+
     /// The delay from the observer to the sender and back: where the sender's timestamps show a
     /// queue before the observer, the least one and what the last data waited in it.
     #[inline(always)]

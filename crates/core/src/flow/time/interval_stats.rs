@@ -49,6 +49,8 @@ pub struct IntervalStats {
     pub excess: Excess,
     /// Pauses that nothing imposed, in ns: idle, dry and unused time between two sends.
     pub pauses: Moments,
+    /// Messages of the other side: its data that is less than a full segment.
+    pub messages: u32,
     /// Pauses that ended after the other side had sent data: a question, and its answer.
     pub answers: u32,
     /// Times the receiver closed its window.
@@ -172,6 +174,7 @@ impl IntervalStats {
         self.excess.merge(&later.excess);
         self.pauses.merge(&later.pauses);
         self.answers += later.answers;
+        self.messages += later.messages;
         self.closures += later.closures;
         self.timeouts += later.timeouts;
         self.unheard += later.unheard;

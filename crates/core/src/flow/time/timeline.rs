@@ -172,6 +172,15 @@ fn add_window(sums: &mut Sums, data: &Data<'_>) {
     sums.rwnd_limited += u64::from(rwnd.saturating_sub(flight) < headroom(rwnd, mss));
 }
 
+impl Timeline {
+    /// The other side sent a message.
+    pub fn note_message(&mut self) {
+        if let Some(sums) = self.late() {
+            sums.stats_mut().messages += 1;
+        }
+    }
+}
+
 impl Observer for Timeline {
     #[inline(always)]
     fn on_data(&mut self, data: &Data<'_>) {

@@ -78,6 +78,10 @@ pub struct SenderView {
     released: u8,
     /// When the last one of them arrived.
     released_at: Nanos,
+    /// Those since the last segment that came with a message of the other side, and when the last
+    /// one arrived. They need not move the window.
+    with_data: u8,
+    data_at: Nanos,
     /// What was acknowledged when the last segment was sent.
     una_sent: u64,
     /// Largest window of the receiver.
@@ -98,6 +102,8 @@ struct PendingAck {
     tsval: u32,
     has_timestamps: bool,
     closed: bool,
+    /// A message of the other side came with it, or behind it with the same acknowledgement.
+    with_data: bool,
 }
 
 impl PendingAck {
@@ -131,6 +137,8 @@ impl Default for SenderView {
             dry: false,
             released: 0,
             released_at: Nanos(0),
+            with_data: 0,
+            data_at: Nanos(0),
             una_sent: UNKNOWN,
             window_most: 0,
             level: 0,
@@ -158,6 +166,18 @@ impl SenderView {
         );
     }
 
+    /// Data of the other side came with the newest acknowledgement, or behind it.
+    pub fn note_data(&mut self, ts: Nanos) {
+        match self.pending.back_mut() {
+            Some(newest) => newest.with_data = true,
+            None => self.take_data(ts),
+        }
+    }
+
+    fn take_data(&mut self, due: Nanos) {
+        (self.with_data, self.data_at) = (self.with_data.saturating_add(1), due);
+    }
+
     /// The same for one that says something new; its window is given in bytes, or
     /// [`UNKNOWN_WINDOW`].
     #[inline(always)]
@@ -180,6 +200,7 @@ impl SenderView {
             tsval: entry.tsval,
             has_timestamps: entry.has_timestamps(),
             closed: entry.window_raw == 0,
+            with_data: false,
         });
     }
 
@@ -244,6 +265,7 @@ impl SenderView {
         let part = self.released > 1 && self.has_freed_a_part();
         let level = part && ran_dry && self.is_level();
         let released = std::mem::take(&mut self.released);
+        self.with_data = 0;
         let Sent { next, mss, dry, recovery_point } = sent;
         (self.next, self.mss, self.dry) = (next, mss, dry);
         // What repairs it passed here; that it did, the sender knows later.
@@ -334,6 +356,9 @@ impl SenderView {
             self.recovery_point = None;
         }
         self.closed = ack.closed;
+        if ack.with_data {
+            self.take_data(due);
+        }
         if ack.rwnd == UNKNOWN_WINDOW {
             return;
         }

@@ -37,8 +37,7 @@ impl SenderView {
         let reason = self.reason_outside_repair();
         let (waited_for, ns) = self.clock.sent_after(reason, ts);
         let prompt = self.prompt(ts, reason, ns);
-        (self.next, self.mss, self.dry, self.released) = (next, mss, false, 0);
-        self.una_sent = self.una;
+        self.sent_plain(next, mss);
         (waited_for, ns, prompt)
     }
 
@@ -52,9 +51,14 @@ impl SenderView {
                 .send_after_several(ts, Sent { next, mss, dry: false, recovery_point: None });
         }
         let prompt = self.prompt(ts, reason, self.clock.waited_with_room());
-        (self.next, self.mss, self.dry, self.released) = (next, mss, false, 0);
-        self.una_sent = self.una;
+        self.sent_plain(next, mss);
         (self.clock.sent(ts), None, prompt)
+    }
+
+    #[inline(always)]
+    fn sent_plain(&mut self, next: u64, mss: u32) {
+        (self.next, self.mss, self.dry) = (next, mss, false);
+        (self.released, self.with_data, self.una_sent) = (0, 0, self.una);
     }
 
     #[inline(never)]

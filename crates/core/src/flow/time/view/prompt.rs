@@ -9,6 +9,9 @@ use crate::units::Nanos;
 pub enum Prompt {
     /// Acknowledgements of new data came in it.
     Acknowledged(Acknowledged),
+    /// So many came that they tell nothing: how long there was room, in ns, and
+    /// [`Acknowledged::asked`].
+    Crowded(u64, bool),
     /// More was there to send, and no acknowledgement of new data came since the last segment, nor
     /// a window that opened: a timer of the sender, or its program. How long there was room, in ns.
     Unprompted(u64),
@@ -29,6 +32,8 @@ pub struct Acknowledged {
     /// room in the send buffer wakes is as late as its host is busy, and early all the same; one
     /// that writes at its own times is early in a fourth of the waits.
     pub early: bool,
+    /// It ended in the first quarter of the time between two messages of the other side.
+    pub asked: bool,
 }
 
 /// Waits by what ended them, in ns. Two can be added.
@@ -44,6 +49,10 @@ pub struct Prompts {
     pub early_ns: u64,
     /// those with [`Prompt::Unprompted`].
     pub unprompted_ns: u64,
+    /// Those with acknowledgements, also with [`Prompt::Crowded`],
+    pub heard_ns: u64,
+    /// and of these [`Acknowledged::asked`].
+    pub asked_ns: u64,
 }
 
 impl Prompts {
@@ -51,14 +60,23 @@ impl Prompts {
     #[inline]
     pub fn add(&mut self, prompt: Prompt) {
         match prompt {
-            Prompt::Acknowledged(Acknowledged { waited_ns, clocked, at_once, early }) => {
+            Prompt::Acknowledged(prompt) => {
+                let waited_ns = prompt.waited_ns;
                 self.acknowledged_ns += waited_ns;
-                self.clocked_ns += u64::from(clocked) * waited_ns;
-                self.at_once_ns += u64::from(at_once) * waited_ns;
-                self.early_ns += u64::from(early) * waited_ns;
+                self.clocked_ns += u64::from(prompt.clocked) * waited_ns;
+                self.at_once_ns += u64::from(prompt.at_once) * waited_ns;
+                self.early_ns += u64::from(prompt.early) * waited_ns;
+                self.hear(waited_ns, prompt.asked);
             }
+            Prompt::Crowded(ns, asked) => self.hear(ns, asked),
             Prompt::Unprompted(ns) => self.unprompted_ns += ns,
         }
+    }
+
+    #[inline]
+    fn hear(&mut self, ns: u64, asked: bool) {
+        self.heard_ns += ns;
+        self.asked_ns += u64::from(asked) * ns;
     }
 
     /// Adds those of another span.
@@ -68,10 +86,17 @@ impl Prompts {
         self.at_once_ns += other.at_once_ns;
         self.early_ns += other.early_ns;
         self.unprompted_ns += other.unprompted_ns;
+        self.heard_ns += other.heard_ns;
+        self.asked_ns += other.asked_ns;
     }
 }
 
 impl SenderView {
+    fn is_asked(&self, ts: Nanos, waited: i64) -> bool {
+        let times = i64::from(self.with_data);
+        times > 0 && ts.since(self.data_at).0 * 4 * times < waited
+    }
+
     /// What ends a wait of this reason, `waited` ns long, with a segment at `ts`. Short ones tell
     /// nothing: acknowledgements come as densely by chance.
     #[inline(always)]
@@ -79,8 +104,12 @@ impl SenderView {
         use WaitReason::{Dry, Network, Unused};
         let times = i64::from(self.released.max(1));
         let free = matches!(reason, Network | Unused | Dry);
-        if waited < SHORT.0 * times || !free || self.una == UNKNOWN {
+        if waited < SHORT.0 || !free || self.una == UNKNOWN {
             return None;
+        }
+        let asked = self.is_asked(ts, waited);
+        if waited < SHORT.0 * times {
+            return Some(Prompt::Crowded(waited as u64, asked));
         }
         let tells = waited >= LONG.0 * times && reason != Dry;
         if self.released == 0 {
@@ -92,6 +121,7 @@ impl SenderView {
             clocked: tells && after < CLOCKED,
             at_once: tells && after < AT_ONCE,
             early: after.0 * 4 * times < waited,
+            asked,
         }))
     }
 }

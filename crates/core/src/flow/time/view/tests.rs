@@ -187,7 +187,8 @@ fn a_wait_ends_with_an_acknowledgement_or_at_the_senders_own_time() {
     };
     let acknowledged = |waited_us: u64, clocked, at_once, early| {
         let waited_ns = waited_us * 1_000;
-        Some(Prompt::Acknowledged(Acknowledged { waited_ns, clocked, at_once, early }))
+        let asked = false;
+        Some(Prompt::Acknowledged(Acknowledged { waited_ns, clocked, at_once, early, asked }))
     };
     assert_eq!(after(&[11], 11_040, false), acknowledged(10_040, true, true, true));
     assert_eq!(
@@ -206,6 +207,35 @@ fn a_wait_ends_with_an_acknowledgement_or_at_the_senders_own_time() {
     assert_eq!(after(&[], 11_000, false), Some(Prompt::Unprompted(10_000_000)));
     assert_eq!(after(&[], 2_000, false), None, "acknowledgements come as densely by chance");
     assert_eq!(after(&[], 11_000, true), None, "there was nothing to send");
+}
+
+#[test]
+fn a_wait_that_data_of_the_other_side_ends_was_for_its_program() {
+    // Acknowledgements come each 10 ms, and behind some of them data.
+    let asked = |with_data_ms: &[i64], tau_ms: i64, sent_ms: i64| {
+        let tau = Nanos::from_millis(tau_ms);
+        let mut view = SenderView::default();
+        view.acknowledgement(&entry(0, 0, 0), 0, Some(60_000), Nanos(0));
+        send(&mut view, &entry(1, 0, 0), 20_000, 1_000, false);
+        for step in 1..=4 {
+            let ms = 1 + 10 * step - tau_ms;
+            view.acknowledgement(&entry(ms, 0, 0), 1_000 * step as u64, Some(60_000), tau);
+            if with_data_ms.contains(&(ms + tau_ms)) {
+                view.note_data(Nanos::from_millis(ms));
+            }
+        }
+        match send(&mut view, &entry(sent_ms, 0, 0), 21_000, 1_000, false).2 {
+            Some(Prompt::Acknowledged(prompt)) => prompt.asked,
+            other => panic!("{other:?}"),
+        }
+    };
+    for tau_ms in [0, 9] {
+        assert!(asked(&[41], tau_ms, 42));
+        assert!(!asked(&[], tau_ms, 42));
+        assert!(!asked(&[21], tau_ms, 42), "long before");
+        assert!(asked(&[11, 21, 31, 41], tau_ms, 42));
+        assert!(!asked(&[11, 21, 31, 41], tau_ms, 44), "they come as densely");
+    }
 }
 
 #[test]

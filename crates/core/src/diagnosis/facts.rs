@@ -6,6 +6,7 @@ use crate::flow::time::clock::WaitReason;
 use crate::flow::time::interval_stats::IntervalStats;
 use crate::flow::time::service::LENGTHS;
 use crate::flow::time::sums::Sums;
+use crate::flow::time::view::TICK_NS;
 use crate::units::{Nanos, float};
 
 /// What is known of the half as a whole when an interval of it is judged.
@@ -269,8 +270,9 @@ impl Facts {
         self.acknowledged = of_total(stats.prompts.acknowledged_ns);
         self.early = of_total(stats.prompts.early_ns);
         self.unprompted = of_total(stats.prompts.unprompted_ns);
-        self.heard = of_total(stats.prompts.heard_ns);
-        self.asked = stats.prompts.asked_ns as f64 / stats.prompts.heard_ns.max(1) as f64;
+        let (heard, asked) = (stats.prompts.heard_ticks, stats.prompts.asked_ticks);
+        self.heard = of_total(u64::from(heard) * TICK_NS);
+        self.asked = ratio(asked, heard).unwrap_or(0.0);
         self.talk = ratio(stats.messages, stats.advances).unwrap_or(0.0);
     }
 

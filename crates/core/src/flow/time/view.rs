@@ -9,7 +9,7 @@
 mod plain;
 mod prompt;
 
-pub use prompt::{Prompt, Prompts};
+pub use prompt::{Prompt, Prompts, TICK_NS};
 
 use crate::flow::entry::Entry;
 use crate::flow::time::clock::{Clock, WaitReason, WaitSpan};

@@ -49,10 +49,10 @@ pub struct Prompts {
     pub early_ns: u64,
     /// those with [`Prompt::Unprompted`].
     pub unprompted_ns: u64,
-    /// Those with acknowledgements, also with [`Prompt::Crowded`],
-    pub heard_ns: u64,
+    /// Those with acknowledgements, also with [`Prompt::Crowded`], in [`TICK_NS`],
+    pub heard_ticks: u32,
     /// and of these [`Acknowledged::asked`].
-    pub asked_ns: u64,
+    pub asked_ticks: u32,
 }
 
 impl Prompts {
@@ -75,8 +75,9 @@ impl Prompts {
 
     #[inline]
     fn hear(&mut self, ns: u64, asked: bool) {
-        self.heard_ns += ns;
-        self.asked_ns += u64::from(asked) * ns;
+        let ticks = u32::try_from(ns / TICK_NS).unwrap_or(u32::MAX);
+        self.heard_ticks = self.heard_ticks.saturating_add(ticks);
+        self.asked_ticks = self.asked_ticks.saturating_add(u32::from(asked) * ticks);
     }
 
     /// Adds those of another span.
@@ -86,8 +87,8 @@ impl Prompts {
         self.at_once_ns += other.at_once_ns;
         self.early_ns += other.early_ns;
         self.unprompted_ns += other.unprompted_ns;
-        self.heard_ns += other.heard_ns;
-        self.asked_ns += other.asked_ns;
+        self.heard_ticks = self.heard_ticks.saturating_add(other.heard_ticks);
+        self.asked_ticks = self.asked_ticks.saturating_add(other.asked_ticks);
     }
 }
 
@@ -126,6 +127,8 @@ impl SenderView {
     }
 }
 
+/// A tenth of the shortest wait, so that 78 hours fit.
+pub const TICK_NS: u64 = 1 << 16;
 /// One send in four comes right after an acknowledgement by chance where they come as far apart.
 const LONG: Nanos = Nanos(4 * CLOCKED.0);
 /// In 88 recordings of kernel_worlds the kernel sent what an acknowledgement let out 16 µs later,

@@ -197,11 +197,11 @@ mod tests {
     #[test]
     fn a_link_that_some_packets_pass_faster_may_be_a_fair_share_of_one() {
         let shares = Shares { network: 1.0, ..Shares::default() };
-        let sureness = |answer, pairs_faster, inflation| {
+        let sureness = |answer, pairs_ahead, inflation| {
             let facts =
                 Facts { span_s: 3.0, packets: 900, unique_bytes: 1_300_000, ..Facts::default() };
             let facts = Facts { inflation, ..facts };
-            let so_far = SoFar { packets: 900, pairs_faster, ..SoFar::default() };
+            let so_far = SoFar { packets: 900, pairs_ahead, ..SoFar::default() };
             let rtt_min = Some(Nanos::from_millis(20));
             let context = Context { rtt_min, mss_bytes: 1448, ..Context::default() };
             most(answer, &shares, &Case { facts, context, so_far, ..Case::default() })

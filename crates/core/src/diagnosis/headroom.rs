@@ -76,7 +76,7 @@ fn shown_bps(case: &Case, now_bps: f64) -> f64 {
 fn is_link_sure(case: &Case) -> bool {
     let so_far = &case.so_far;
     let (near, sharp, faster) = (so_far.pairs_near, so_far.pairs_sharp, so_far.pairs_faster);
-    Support { near, sharp, faster }.is_sure()
+    Support { near, sharp, faster, ahead: so_far.pairs_ahead }.is_sure()
 }
 
 /// What the link carries of payload.

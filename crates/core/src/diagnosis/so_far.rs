@@ -17,8 +17,10 @@ pub struct SoFar {
     pub pairs_near: f64,
     /// of these, very near,
     pub pairs_sharp: f64,
-    /// and faster.
+    /// and faster;
     pub pairs_faster: f64,
+    /// of all, those that are faster without making up for a late packet.
+    pub pairs_ahead: f64,
     /// The highest rate at which data was acknowledged, bit/s of payload.
     pub delivered_bps: Option<f64>,
     /// Goodput in bit/s.
@@ -61,6 +63,7 @@ impl SoFar {
             pairs_near: support.near,
             pairs_sharp: support.sharp,
             pairs_faster: support.faster,
+            pairs_ahead: support.ahead,
             delivered_bps: half.delivered_most_bps(),
             goodput_bps: BitRate::of(totals.unique_bytes, span).map(|rate| rate.0),
             rtt_mean_s: half.rtt.mean().map(Nanos::as_secs_f64),

@@ -182,7 +182,7 @@ mod tests {
         method: Ok(CapacityMethod::PprateData),
         lower_bps: Some(9e6),
         upper_bps: Some(11e6),
-        support: Support { near: 1.0, sharp: 1.0, faster: 0.0 },
+        support: Support { near: 1.0, sharp: 1.0, faster: 0.0, ahead: 0.0 },
     };
 
     fn in_view_of(credible: Capacity, delivered_bps: f64, time: TimeBy) -> Capacity {

@@ -28,6 +28,8 @@ pub struct Support {
     pub sharp: f64,
     /// Share of all pairs that are faster by more than a tenth, but for those handed over together.
     pub faster: f64,
+    /// Share of those among all pairs that make up for no late packet beside them.
+    pub ahead: f64,
 }
 
 impl Support {
@@ -100,17 +102,35 @@ fn decide(samples: &[Sample], cleaned: &Cleaned<'_>) -> Result<(Estimate, Mode),
 }
 
 fn support(samples: &[Sample], bps: f64) -> Support {
-    let (mut near, mut alike, mut faster) = (0u32, 0u32, 0u32);
-    for sample in samples {
+    let (mut near, mut alike, mut faster, mut ahead) = (0u32, 0u32, 0u32, 0u32);
+    for (at, sample) in samples.iter().enumerate() {
         let off = f64::from(sample.bits) * 1e9 / f64::from(sample.gap_ns) / bps - 1.0;
         near += u32::from(off.abs() <= NEAR);
         alike += u32::from(off.abs() <= ALIKE);
-        faster += u32::from(off > NEAR && off < TOGETHER as f64);
+        if off > NEAR && off < TOGETHER as f64 {
+            faster += 1;
+            ahead += u32::from(off > JITTER || !makes_up(samples, at, bps));
+        }
     }
-    let [near, alike, faster] =
-        [near, alike, faster].map(|count| f64::from(count) / samples.len() as f64);
+    let [near, alike, faster, ahead] =
+        [near, alike, faster, ahead].map(|count| f64::from(count) / samples.len() as f64);
     let sharp = if near > 0.0 { alike / near } else { 0.0 };
-    Support { near, sharp, faster }
+    Support { near, sharp, faster, ahead }
+}
+
+/// Whether at least half of what a pair gains is what the pairs right before it lost, or the one
+/// behind it: a packet was late, or its time. A packet of somebody else that is missing gains time
+/// without that.
+fn makes_up(samples: &[Sample], at: usize, bps: f64) -> bool {
+    let late_ns = |sample: &Sample| f64::from(sample.gap_ns) - f64::from(sample.bits) * 1e9 / bps;
+    let gained = -late_ns(&samples[at]);
+    let mut before = 0.0;
+    let mut lost = samples[at.saturating_sub(REACH)..at].iter().rev().map(|sample| {
+        before += late_ns(sample);
+        before
+    });
+    lost.any(|lost| lost >= gained / 2.0)
+        || samples.get(at + 1).is_some_and(|next| late_ns(next) >= gained / 2.0)
 }
 
 struct Cleaned<'a> {
@@ -182,6 +202,11 @@ fn choose<'a>(pairs: &'a [Mode], adr: Option<&Mode>) -> &'a Mode {
 
 /// Rates this far apart are near each other, and these alike.
 const NEAR: f64 = 0.1;
+/// By how much a pair may be faster by jitter. A packet of somebody else that is missing between
+/// two makes them twice as fast, or nearly, whatever came before.
+const JITTER: f64 = 0.5;
+/// Pairs before one in which a late packet is looked for: the ones behind it come as densely.
+const REACH: usize = 4;
 /// See [`NEAR`].
 const ALIKE: f64 = 0.025;
 /// Share of the pairs near a rate below which it is thin. In runs of the kernel right estimates had
@@ -228,10 +253,40 @@ mod tests {
 
     #[test]
     fn a_rate_is_exceeded_by_a_few_sharp_pairs_or_many_that_jitter() {
-        let support = |near, sharp, faster| Support { near, sharp, faster }.is_exceeded();
+        let support = |near, sharp, faster| {
+            Support { near, sharp, faster, ..Support::default() }.is_exceeded()
+        };
         assert!(support(0.9, 0.8, 0.05) && !support(0.9, 0.8, 0.04));
         assert!(support(0.6, 0.4, 0.25) && !support(0.6, 0.4, 0.20));
         assert!(support(0.15, 0.4, 0.05), "nearly all are elsewhere");
+    }
+
+    #[test]
+    fn who_makes_up_for_a_late_packet_is_not_ahead_of_the_link() {
+        // 1 ms a packet. One in twenty is 0.3 ms late, and the next two come as much sooner.
+        let mut number = 0;
+        let late = samples(|_| {
+            number += 1;
+            [1_000.0, 1_300.0, 850.0, 850.0][(number % 20_usize).min(4) % 4]
+        });
+        let found = support(&late, 12e6);
+        assert!(found.faster > 0.09 && found.ahead == 0.0, "{found:?}");
+        // Behind a fair queue the other has nothing to send now and then.
+        let mut number = 0;
+        let alone = samples(|_| {
+            number += 1;
+            if number % 20 == 0 { 500.0 } else { 1_000.0 }
+        });
+        let found = support(&alone, 12e6);
+        assert!((found.faster, found.ahead) == (0.05, 0.05), "{found:?}");
+        // Or it had two packets there, and then none.
+        let mut number = 0;
+        let uneven = samples(|_| {
+            number += 1;
+            [1_000.0, 1_500.0, 500.0][(number % 20_usize).min(3) % 3]
+        });
+        let found = support(&uneven, 12e6);
+        assert!((found.faster, found.ahead) == (0.05, 0.05), "{found:?}");
     }
 
     #[test]

@@ -58,7 +58,7 @@ def test_live_rows_are_those_of_the_file(link, tool, tmp_path):
             assert rows(live, table) == wanted, f"{table} with {workers} workers"
 
 
-@pytest.mark.parametrize("fanout", ["hash", "cbpf"])
+@pytest.mark.parametrize("fanout", ["hosts", "hash", "cbpf"])
 @pytest.mark.parametrize("tags", [b"", b"\x81\x00\x00\x05"], ids=["plain", "vlan"])
 @pytest.mark.parametrize("version", [4, 6])
 def test_both_directions_come_to_one_worker(link, tmp_path, fanout, tags, version):

@@ -4,7 +4,6 @@ import struct
 from contextlib import ExitStack
 
 import link as links
-import pytest
 from link import watching
 from test_beside import FAIR
 
@@ -29,10 +28,8 @@ def frames_of(capture):
         at += kept
 
 
-@pytest.fixture(scope="module")
-def seen(tmp_path_factory):
+def watched(folder):
     """Give what monitor says of three downloads behind a fair queue, by workers and fan-out."""
-    folder = tmp_path_factory.mktemp("beside")
     (folder / "fair.toml").write_text(FAIR.replace("COUNT", "3"))
     api.simulate(folder / "fair.toml", captures=folder, duration=f"{SECONDS}s").to_polars("truth")
     frames = list(frames_of(folder / "fair.middle.pcap"))
@@ -49,20 +46,14 @@ def seen(tmp_path_factory):
     }
 
 
-@pytest.mark.parametrize("workers", [1, 4])
-def test_one_of_several_has_no_link_to_itself(seen, workers):
-    rows = seen["hosts", workers]
+def test_of_several_between_two_hosts_none_has_the_link_to_itself(tmp_path):
+    """By connection they may be with several workers, which share nothing: each is by itself."""
+    seen = watched(tmp_path)
+    rows = seen["hosts", 1]
+    assert seen["hosts", 4] == rows
     assert len(rows) >= 10
     beside = [evidence.startswith("others between the same hosts sent") for _, evidence in rows]
     assert sum(beside) >= 0.9 * len(rows)
     assert not any(limitation == "unshared_bottleneck" for limitation, _ in rows)
-
-
-def test_any_number_of_workers_says_the_same(seen):
-    assert seen["hosts", 1] == seen["hosts", 4]
-
-
-def test_by_connection_each_is_judged_by_itself(seen):
-    """Those between the same hosts may be with several workers, which share nothing."""
     assert len(seen["hash", 4]) >= 10
     assert not any("same hosts" in evidence for _, evidence in seen["hash", 4])

@@ -53,13 +53,11 @@ def running(host, *command):
         process.wait()
 
 
-@pytest.fixture(scope="module")
-def transfer(tmp_path_factory, tool):
+def transfer(folder, tool):
     """Give captures at both ends of a transfer over SSH, and what the kernel said meanwhile."""
     if os.geteuid() != 0:
         pytest.skip("network namespaces and sshd need root")
     sshd, ssh, keygen = (tool(name) for name in ("/usr/sbin/sshd", "ssh", "ssh-keygen"))
-    folder = tmp_path_factory.mktemp("ssh")
     for name in ("host", "user"):
         subprocess.run([keygen, "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True)
     Path("/run/sshd").mkdir(exist_ok=True)
@@ -98,23 +96,20 @@ def transfer(tmp_path_factory, tool):
     return captures, kernel
 
 
-def test_the_kernel_says_that_the_program_limits(transfer):
-    """It neither waited for its send buffer nor for the receiver's window."""
-    _, kernel = transfer
+def test_the_window_of_ssh_is_the_applications(tmp_path, tool):
+    """The kernel says so as well: it waited neither for its send buffer nor for the receiver."""
+    captures, kernel = transfer(tmp_path, tool)
     assert "app_limited" in kernel, kernel
     assert "sndbuf_limited" not in kernel
     assert "rwnd_limited" not in kernel
-
-
-@pytest.mark.parametrize("end", ["S", "D"])
-def test_the_window_of_ssh_is_the_applications(transfer, end):
-    captures, _ = transfer
-    rows = api.analyze(captures[end], table=["intervals"]).to_duckdb().execute(SENT).fetchall()
-    assert len(rows) >= 2
-    assert {limitation for limitation, *_ in rows} == {"application"}
-    named = [row for row in rows if row[1] == "application/flow_control"]
-    assert len(named) >= len(rows) - 1, "the first interval has its slow start"
-    assert any(confidence == "high" for _, _, confidence, *_ in named)
-    for *_, evidence, remedy in named:
-        assert "of its waits ended right after a message of the other side" in evidence
-        assert "the window of SSH" in remedy
+    for capture in captures.values():
+        analysis = api.analyze(capture, table=["intervals"]).to_duckdb()
+        rows = analysis.execute(SENT).fetchall()
+        assert len(rows) >= 2
+        assert {limitation for limitation, *_ in rows} == {"application"}
+        named = [row for row in rows if row[1] == "application/flow_control"]
+        assert len(named) >= len(rows) - 1, "the first interval has its slow start"
+        assert any(confidence == "high" for _, _, confidence, *_ in named)
+        for *_, evidence, remedy in named:
+            assert "of its waits ended right after a message of the other side" in evidence
+            assert "the window of SSH" in remedy

@@ -127,7 +127,7 @@ impl SenderView {
     }
 }
 
-/// A tenth of the shortest wait, so that 78 hours fit.
+/// A sixth of the shortest wait, so that 78 hours fit.
 pub const TICK_NS: u64 = 1 << 16;
 /// One send in four comes right after an acknowledgement by chance where they come as far apart.
 const LONG: Nanos = Nanos(4 * CLOCKED.0);

@@ -150,7 +150,7 @@ fn agrees(expect: &Expect, limit: &str) -> bool {
     let cause = expect.cause.as_deref().unwrap_or(&expect.limitation);
     match cause {
         "application/paced" => matches!(limit, "application" | "nagle" | "pacing"),
-        "application/idle" | "application/small_writes" => {
+        "application/idle" | "application/small_writes" | "application/flow_control" => {
             matches!(limit, "application" | "nagle")
         }
         "sender_window/send_buffer" => limit == "send_buffer",

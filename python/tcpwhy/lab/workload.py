@@ -228,13 +228,8 @@ def converse(connection: socket.socket, settings: Settings, clock: Clock, *, ask
             time.sleep(max(0.0, min(pause, clock.end - clock.now())))
             deeds.idle_s += pause
         is_first = False
-        connection.settimeout(max(1e-3, clock.end - clock.now()))
-        try:
-            connection.sendall(bytes(says))
-        except TimeoutError:
+        if not _say(connection, says, deeds, clock):
             return deeds
-        deeds.bytes += says
-        deeds.calls += 1
         turns -= 1
     return deeds
 
@@ -243,14 +238,7 @@ def send_allowed(connection: socket.socket, settings: Settings, clock: Clock) ->
     """Write what the other side allows."""
     deeds = Deeds()
     allowed, message = settings["window_bytes"], settings.get("message_bytes", MESSAGE_BYTES)
-    while clock.now() < clock.end:
-        connection.settimeout(max(1e-3, clock.end - clock.now()))
-        try:
-            connection.sendall(bytes(allowed))
-        except TimeoutError:
-            return deeds
-        deeds.bytes += allowed
-        deeds.calls += 1
+    while clock.now() < clock.end and _say(connection, allowed, deeds, clock):
         if not _await(connection, message, deeds, clock):
             return deeds
         allowed = settings["update_bytes"]
@@ -260,12 +248,23 @@ def send_allowed(connection: socket.socket, settings: Settings, clock: Clock) ->
 def allow(connection: socket.socket, settings: Settings, clock: Clock) -> Deeds:
     """Read, and allow as many bytes more whenever enough were read."""
     deeds = Deeds()
-    message = bytes(settings.get("message_bytes", MESSAGE_BYTES))
+    message = settings.get("message_bytes", MESSAGE_BYTES)
     while clock.now() < clock.end and _await(connection, settings["update_bytes"], deeds, clock):
-        connection.sendall(message)
-        deeds.bytes += len(message)
-        deeds.calls += 1
+        if not _say(connection, message, deeds, clock):
+            return deeds
     return deeds
+
+
+def _say(connection: socket.socket, size: int, deeds: Deeds, clock: Clock) -> bool:
+    """Write so many bytes at once. Say whether the kernel took them before the end."""
+    connection.settimeout(max(1e-3, clock.end - clock.now()))
+    try:
+        connection.sendall(bytes(size))
+    except TimeoutError:
+        return False
+    deeds.bytes += size
+    deeds.calls += 1
+    return True
 
 
 def _await(connection: socket.socket, size: int, deeds: Deeds, clock: Clock) -> bool:
